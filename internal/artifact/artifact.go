@@ -1,0 +1,87 @@
+// Package artifact keeps what steps write: immutable objects in S3-compatible
+// storage, each with its sha256 in a manifest.
+//
+// A step is done when its manifest is there. Objects are written first, read
+// back and checked; the manifest comes last, by conditional put, so of two
+// attempts that race exactly one wins and the other adopts the winner's work.
+// Attempts never write the same place.
+//
+//	steps/<kind>/<key>/manifest.json
+//	steps/<kind>/<key>/<attempt>/<file>
+//	steps/<kind>/<key>/partial/<name>/...       checkpoints inside a step
+//	experiments/<name>/...                      spec, provenance, report
+package artifact
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"floe/internal/experiment"
+)
+
+// ErrNotFound is returned for keys that do not exist.
+var ErrNotFound = errors.New("artifact: not found")
+
+// ErrExists is returned by PutIfAbsent when the key is taken.
+var ErrExists = errors.New("artifact: exists already")
+
+// Store is a bucket of immutable objects. Package artifacttest proves a store.
+type Store interface {
+	// Put writes an object whole or not at all, replacing what is there.
+	Put(ctx context.Context, key string, body io.ReadSeeker) error
+	// PutIfAbsent writes only if the key is free; of many racing writers one
+	// wins and the others get ErrExists.
+	PutIfAbsent(ctx context.Context, key string, body []byte) error
+	// Get opens an object; ErrNotFound if there is none.
+	Get(ctx context.Context, key string) (io.ReadCloser, error)
+	// List returns the objects under a prefix in key order.
+	List(ctx context.Context, prefix string) ([]Object, error)
+	// Delete removes an object; no error if it is gone already.
+	Delete(ctx context.Context, key string) error
+	// Check fails within seconds, naming endpoint, bucket and cause, when the
+	// store cannot be used.
+	Check(ctx context.Context) error
+	// URL is where a person finds a key, such as s3://floe/steps/...
+	URL(key string) string
+}
+
+// Object is one listed object.
+type Object struct {
+	Key      string    `json:"key"`
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+}
+
+// Manifest says what a finished step wrote. It is the step's proof of being done.
+type Manifest struct {
+	Schema   string            `json:"schema"` // "floe.step/v1"
+	ID       experiment.StepID `json:"id"`
+	Attempt  string            `json:"attempt"` // who wrote it; unique per try
+	Inputs   json.RawMessage   `json:"inputs"`  // what the key digests
+	Files    []File            `json:"files"`
+	Started  time.Time         `json:"started"`
+	Finished time.Time         `json:"finished"`
+	Host     string            `json:"host"`
+	Version  string            `json:"version"`
+}
+
+// File is one object of a step. Object is its full key in the store.
+type File struct {
+	Name   string `json:"name"`
+	Object string `json:"object"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// File finds a file by name.
+func (m Manifest) File(name string) (File, bool) {
+	for _, f := range m.Files {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return File{}, false
+}

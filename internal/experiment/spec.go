@@ -1,0 +1,91 @@
+package experiment
+
+// Spec is an experiment file: one arm with one seed. The field tags are read by
+// internal/config, which decodes strictly, reports every fault at once and
+// generates the JSON Schema for editors:
+//
+//	yaml     the key in the file
+//	doc      one sentence for the schema and the help
+//	default  the value when the key is absent; "paper" in doc marks the paper's value
+//	min, max inclusive bounds; for lists they bound the length of the list
+//	enum     the values allowed, separated by "|"
+//	required "true" when the file must say it
+type Spec struct {
+	Name        string         `json:"name" yaml:"name" required:"true" doc:"Name of the experiment: lower-case letters, digits and dashes, at most 52. The same name is the same experiment."`
+	Environment string         `json:"environment" yaml:"environment" default:"lake" doc:"The family of tasks."`
+	Rounds      int            `json:"rounds" yaml:"rounds" default:"3" min:"1" max:"100" doc:"Rounds of generate, train, validate, design (paper: 3)."`
+	Seed        int64          `json:"seed" yaml:"seed" default:"0" min:"0" doc:"Root of every random draw of the experiment."`
+	Samples     int            `json:"samples" yaml:"samples" default:"4000" min:"1" max:"1000000" doc:"Training samples per round (paper: 4000)."`
+	Epochs      int            `json:"epochs" yaml:"epochs" default:"2" min:"1" max:"100" doc:"Passes over a round's samples (paper: 2)."`
+	Agents      int            `json:"agents" yaml:"agents" default:"2" min:"2" max:"5" doc:"Agents in training and validation instances (paper: 2)."`
+	Objective   string         `json:"objective" yaml:"objective" default:"sum_of_costs" enum:"sum_of_costs|makespan" doc:"What optimal means (open in the paper; ours: sum_of_costs)."`
+	Validation  ValidationSpec `json:"validation" yaml:"validation" doc:"The fixed set that every round is measured on."`
+	Curriculum  *Curriculum    `json:"curriculum,omitempty" yaml:"curriculum" doc:"Round 0's curriculum; without it, it is drawn at random from the seed (paper)."`
+	Reward      RewardSpec     `json:"reward" yaml:"reward" doc:"The reward of an answer."`
+	Trainer     TrainerSpec    `json:"trainer" yaml:"trainer" doc:"Who trains the policy."`
+	Designer    DesignerSpec   `json:"designer" yaml:"designer" doc:"Who proposes the next curriculum."`
+	Benchmarks  BenchmarkSpec  `json:"benchmarks" yaml:"benchmarks" doc:"Held-out sets with more agents, scored after the last round."`
+	Limits      LimitsSpec     `json:"limits" yaml:"limits" doc:"Bounds on time and money."`
+}
+
+// ValidationSpec describes the validation set. Its composition is open in the
+// paper; the defaults are ours.
+type ValidationSpec struct {
+	Sizes     []string `json:"sizes,omitempty" yaml:"sizes" doc:"Sizes in the set; all of the environment's when absent."`
+	Instances int      `json:"instances" yaml:"instances" default:"50" min:"1" max:"10000" doc:"Instances per size (ours)."`
+	Knobs     []Knob   `json:"knobs,omitempty" yaml:"knobs" doc:"Generator settings of the set, such as hole_ratio; the environment's defaults when absent."`
+}
+
+// RewardSpec parameterises the reward. Defaults are the paper's where it gives a
+// number; the formulas between them are ours and stand in package env.
+type RewardSpec struct {
+	Floor       float64 `json:"floor" yaml:"floor" default:"0.3" min:"0" max:"1" doc:"Least accuracy reward of a valid answer (paper: 0.3)."`
+	FreeTokens  int     `json:"free_tokens" yaml:"free_tokens" default:"1500" min:"0" doc:"Answers up to this length pay no length penalty (paper: 1500)."`
+	FullTokens  int     `json:"full_tokens" yaml:"full_tokens" default:"4096" min:"1" doc:"From this length on the penalty is full; linear between (paper: 4096; linear is ours)."`
+	AccuracyLow float64 `json:"accuracy_low" yaml:"accuracy_low" default:"0.5" min:"0" max:"1" doc:"Weight of accuracy at the start (paper: 0.5). The weight of length is the rest."`
+	AccuracyTop float64 `json:"accuracy_top" yaml:"accuracy_top" default:"0.8" min:"0" max:"1" doc:"Weight of accuracy once all answers stay within free_tokens (paper: 0.8)."`
+	LengthOf    string  `json:"length_of" yaml:"length_of" default:"valid" enum:"valid|all" doc:"Which answers earn the length reward: valid ones only (ours; an all-answers reward taught small policies to fail early), or all."`
+}
+
+// TrainerSpec configures the trainer. "embedded" is a small policy trained with
+// GRPO on the CPU, in this program.
+type TrainerSpec struct {
+	Kind         string  `json:"kind" yaml:"kind" default:"embedded" enum:"embedded" doc:"embedded: a small neural policy trained with GRPO on the CPU."`
+	Rollouts     int     `json:"rollouts" yaml:"rollouts" default:"8" min:"2" max:"256" doc:"Answers sampled per instance (group size)."`
+	Batch        int     `json:"batch" yaml:"batch" default:"32" min:"1" max:"4096" doc:"Instances per optimizer step."`
+	LearningRate float64 `json:"learning_rate" yaml:"learning_rate" default:"0.002" min:"0" max:"1" doc:"Adam's step size; 0.001 for long runs."`
+	ClipNorm     float64 `json:"clip_norm" yaml:"clip_norm" default:"1" min:"0" max:"1000" doc:"Largest gradient norm."`
+	KL           float64 `json:"kl" yaml:"kl" default:"0" min:"0" max:"10" doc:"Weight of the KL penalty to the policy at the start of the round."`
+	Entropy      float64 `json:"entropy" yaml:"entropy" default:"0" min:"0" max:"10" doc:"Weight of the entropy bonus."`
+	Temperature  float64 `json:"temperature" yaml:"temperature" default:"1" min:"0.01" max:"10" doc:"Sampling temperature of training rollouts."`
+	WarmStart    int     `json:"warm_start" yaml:"warm_start" default:"300" min:"0" max:"100000" doc:"Solver plans that the untrained policy has imitated, so that the first round has signal (0: random weights)."`
+	WarmEpochs   int     `json:"warm_epochs" yaml:"warm_epochs" default:"6" min:"0" max:"1000" doc:"Passes over those plans."`
+	SaveEvery    int     `json:"save_every" yaml:"save_every" default:"50" min:"1" doc:"Optimizer steps between checkpoints inside a round; a killed training resumes from the last."`
+}
+
+// DesignerSpec configures the designer.
+type DesignerSpec struct {
+	Kind        string  `json:"kind" yaml:"kind" default:"learnability" enum:"fixed|random|learnability|openai" doc:"fixed keeps round 0's curriculum (the paper's baseline); random redraws it; learnability shifts samples and difficulty to where p(1-p) is largest; openai asks a model."`
+	Context     string  `json:"context" yaml:"context" default:"V6" enum:"V1|V2|V3|V4|V5|V6" doc:"What the designer sees (paper: V1 to V6)."`
+	Details     string  `json:"details" yaml:"details" default:"bookkeeping" enum:"bookkeeping|full" doc:"Depth of the training details in V6 (paper's main result: bookkeeping)."`
+	Endpoint    string  `json:"endpoint,omitempty" yaml:"endpoint" doc:"Base URL of an OpenAI-compatible server; OPENAI_BASE_URL of the worker when absent. The key comes from OPENAI_API_KEY of the worker, never from this file."`
+	Model       string  `json:"model,omitempty" yaml:"model" doc:"Model to ask; needed for kind openai."`
+	Temperature float64 `json:"temperature" yaml:"temperature" default:"0" min:"0" max:"2" doc:"Sampling temperature; 0 is really sent."`
+	MaxTokens   int     `json:"max_tokens" yaml:"max_tokens" default:"4096" min:"16" max:"1000000" doc:"Longest reply."`
+	Repairs     int     `json:"repairs" yaml:"repairs" default:"2" min:"0" max:"10" doc:"Times a model may correct a reply that could not be used; after that the last curriculum stays."`
+	MinShare    float64 `json:"min_share" yaml:"min_share" default:"0" min:"0" max:"0.125" doc:"Least data_ratio that a size keeps (ours; 0 leaves the designer free)."`
+}
+
+// BenchmarkSpec describes the held-out sets.
+type BenchmarkSpec struct {
+	Agents    []int `json:"agents" yaml:"agents" default:"3,4,5" doc:"One set per number of agents (paper: 3, 4, 5); [] for none."`
+	Instances int   `json:"instances" yaml:"instances" default:"150" min:"1" max:"10000" doc:"Instances per size, a third in each wait subset of 25, 50 and 75 % (paper: 150)."`
+}
+
+// LimitsSpec bounds an experiment.
+type LimitsSpec struct {
+	StepMinutes int `json:"step_minutes" yaml:"step_minutes" default:"1440" min:"1" max:"43200" doc:"Longest time one step may take before its attempt is given up."`
+	Attempts    int `json:"attempts" yaml:"attempts" default:"5" min:"1" max:"100" doc:"Attempts of a step before the experiment fails."`
+	ModelCalls  int `json:"model_calls" yaml:"model_calls" default:"100" min:"0" max:"1000000" doc:"Most designer calls of the experiment, repairs included."`
+	ModelTokens int `json:"model_tokens" yaml:"model_tokens" default:"1000000" min:"0" doc:"Most tokens that designer calls may use, prompt and reply."`
+}
