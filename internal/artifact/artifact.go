@@ -8,7 +8,7 @@
 //
 //	steps/<kind>/<key>/manifest.json
 //	steps/<kind>/<key>/<attempt>/<file>
-//	steps/<kind>/<key>/partial/<name>/...       checkpoints inside a step
+//	steps/<kind>/<key>/partial/<step>-<sum>/... checkpoints inside a step
 //	experiments/<name>/...                      spec, provenance, report
 package artifact
 
@@ -30,10 +30,12 @@ var ErrExists = errors.New("artifact: exists already")
 
 // Store is a bucket of immutable objects. Package artifacttest proves a store.
 type Store interface {
-	// Put writes an object whole or not at all, replacing what is there.
+	// Put writes all of body, from its start, whole or not at all, replacing what
+	// is there. After an error the object may be there, but never a part of it.
 	Put(ctx context.Context, key string, body io.ReadSeeker) error
 	// PutIfAbsent writes only if the key is free; of many racing writers one
-	// wins and the others get ErrExists.
+	// wins and the others get ErrExists. A writer whose answer got lost may get
+	// ErrExists from its own object.
 	PutIfAbsent(ctx context.Context, key string, body []byte) error
 	// Get opens an object; ErrNotFound if there is none.
 	Get(ctx context.Context, key string) (io.ReadCloser, error)

@@ -1,0 +1,68 @@
+# floe: `make demo` shows it, `make check` tests it.
+
+GO      ?= go
+BIN     := bin
+VERSION := $(shell git describe --tags --always 2>/dev/null || echo dev)
+COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
+DIRTY   := $(shell test -z "$$(git status --porcelain 2>/dev/null)" && echo false || echo true)
+STAMP   := -X floe/internal/version.version=$(VERSION) -X floe/internal/version.commit=$(COMMIT) -X floe/internal/version.dirty=$(DIRTY)
+SPEC    ?= examples/demo.yaml
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo dev check test test-devstack race lint workflowcheck vet tidy fuzz bench schema cover clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/starter, bin/worker and bin/devstack (the first time takes minutes: it compiles a Temporal server)
+	@mkdir -p $(BIN)
+	@test -x $(BIN)/devstack || echo "building the development stack; the first time this compiles a Temporal server and takes some minutes"
+	@$(GO) build -C devstack -trimpath -ldflags "-s -w" -o ../$(BIN)/devstack .
+	@$(GO) build -trimpath -ldflags "-s -w $(STAMP)" -o $(BIN)/ ./worker ./starter
+
+demo: build ## run a whole experiment on this machine (ARGS=--keep leaves the services running)
+	@$(BIN)/starter demo $(ARGS)
+
+dev: build ## run Temporal, its UI, an S3 store and a worker until Ctrl-C
+	@$(BIN)/starter dev $(ARGS)
+
+check: build lint workflowcheck race test-devstack ## all checks: what CI runs
+
+test: ## the main module's tests, quickly
+	$(GO) test ./...
+
+race: ## the main module's tests under the race detector
+	$(GO) test -race ./...
+
+test-devstack: ## the development stack's tests
+	$(GO) test -C devstack ./...
+
+lint: vet ## golangci-lint with the import rules, and gofmt
+	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
+
+vet:
+	$(GO) vet ./...
+	$(GO) vet -C devstack ./...
+
+workflowcheck: ## look for clocks, maps and goroutines in workflows
+	$(GO) tool -modfile=tools/go.mod workflowcheck ./workflows
+
+tidy: ## tidy all three modules
+	$(GO) mod tidy
+	cd devstack && $(GO) mod tidy
+	cd tools && $(GO) mod tidy
+
+bench: ## benchmarks of environment and trainer
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
+
+fuzz: ## fuzz every parser for FUZZTIME each (default 30s)
+	@scripts/fuzz $${FUZZTIME:-30s}
+
+schema: build ## write docs/experiment.schema.json anew
+	$(BIN)/starter schema > docs/experiment.schema.json
+
+cover: ## coverage of the main module
+	$(GO) test -coverprofile=coverage.txt ./... && $(GO) tool cover -func=coverage.txt | tail -1
+
+clean: ## remove what was built
+	rm -rf $(BIN) coverage.txt

@@ -1,0 +1,40 @@
+// Package activities does the work of an experiment. Each activity is thin:
+// decode, find the step done or call one domain function, commit, answer with a
+// reference.
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"floe/internal/artifact"
+	"floe/internal/designer"
+	"floe/internal/env"
+	"floe/internal/experiment"
+)
+
+// Activities holds what the worker wires in.
+type Activities struct {
+	Steps artifact.Steps
+	// Environment opens an environment by name.
+	Environment func(name string) (env.Environment, error)
+	// Designer makes the designer that a spec asks for.
+	Designer func(experiment.DesignerSpec) (designer.Designer, error)
+	// Tell passes progress on to an experiment's workflow.
+	Tell func(ctx context.Context, workflow string, p Progress) error
+	// Build is the part of the provenance that is the same for all runs.
+	Build experiment.Provenance
+}
+
+// playable opens the environment of a spec for a policy to act in.
+func (a *Activities) playable(spec experiment.Spec) (env.Playable, error) {
+	e, err := a.Environment(spec.Environment)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	p, ok := e.(env.Playable)
+	if !ok {
+		return nil, badInput(fmt.Errorf("environment %s cannot be acted in step by step; the embedded trainer needs one that can", e.Name()))
+	}
+	return p, nil
+}

@@ -1,0 +1,116 @@
+package activities
+
+import (
+	"context"
+	"strconv"
+
+	"floe/internal/artifact"
+	"floe/internal/designer"
+	"floe/internal/env"
+	"floe/internal/experiment"
+)
+
+// Design gathers the evidence from artifacts, asks the designer, and stores all
+// of the call: what was shown, what was said, what is used.
+func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, error) {
+	e, err := a.Environment(in.Spec.Environment)
+	if err != nil {
+		return Designed{}, badInput(err)
+	}
+	evidence, err := a.evidence(ctx, in, e)
+	if err != nil {
+		return Designed{}, classify(ctx, err)
+	}
+	d, err := a.Designer(in.Spec.Designer)
+	if err != nil {
+		return Designed{}, badInput(err)
+	}
+	name := seed(in.Spec, "design", strconv.Itoa(in.Where.Round))
+	inputs := struct {
+		Designer string                  `json:"designer"` // version of the code
+		Spec     experiment.DesignerSpec `json:"spec"`
+		Evidence designer.Evidence       `json:"evidence"`
+		Seed     string                  `json:"seed"`
+	}{designer.Version, in.Spec.Designer, evidence, name}
+	m, done, err := a.step(ctx, in.Where, "design", inputs, func(ctx context.Context, _ experiment.StepID, report func(int, int, string)) ([]artifact.Body, error) {
+		report(0, 1, in.Spec.Designer.Kind)
+		t, err := designer.Design(ctx, d, in.Spec.Designer, evidence, designer.Limits{
+			Seed: name, Calls: in.ModelCalls, Tokens: in.ModelTokens,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return jsonFiles(FileTranscript, t, FileCurriculum, t.Used)
+	})
+	if err != nil {
+		return Designed{}, err
+	}
+	return a.designed(ctx, m, done)
+}
+
+// designed sums up a transcript. A design that was found done costs nothing.
+func (a *Activities) designed(ctx context.Context, m artifact.Manifest, done Done) (Designed, error) {
+	var t experiment.Transcript
+	if err := a.Steps.ReadJSON(ctx, m, FileTranscript, &t); err != nil {
+		return Designed{}, classify(ctx, err)
+	}
+	out := Designed{Done: done, Outcome: t.Outcome, Rationale: brief(t.Rationale), Changes: len(t.Changes)}
+	if !done.Reused {
+		out.ModelCalls = len(t.Attempts)
+		for _, c := range t.Attempts {
+			out.ModelTokens += c.PromptTokens + c.CompletionTokens
+		}
+	}
+	return out, nil
+}
+
+// brief cuts a rationale to what belongs into a history.
+func brief(s string) string {
+	const most = 300
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most-1]) + "…"
+}
+
+// evidence reads what earlier steps found.
+func (a *Activities) evidence(ctx context.Context, in DesignInput, e env.Environment) (designer.Evidence, error) {
+	base, err := load[experiment.Scorecard](ctx, a.Steps, in.Refs.Base.ID, FileScorecard)
+	if err != nil {
+		return designer.Evidence{}, err
+	}
+	ev := designer.Evidence{
+		Space: e.Space(), Checks: e.Checks(), Groups: e.Groups(),
+		Round: in.Where.Round, Rounds: in.Spec.Rounds, Epochs: in.Spec.Epochs, Samples: in.Spec.Samples,
+		Trainer: in.Spec.Trainer, Reward: in.Spec.Reward, Base: &base,
+	}
+	for _, refs := range append(append([]RoundRefs(nil), in.Refs.Rounds...), in.Round) {
+		r, err := a.roundEvidence(ctx, refs)
+		if err != nil {
+			return designer.Evidence{}, err
+		}
+		ev.History = append(ev.History, r)
+	}
+	return ev, nil
+}
+
+func (a *Activities) roundEvidence(ctx context.Context, refs RoundRefs) (designer.RoundEvidence, error) {
+	r := designer.RoundEvidence{Round: refs.Round}
+	var err error
+	if r.Curriculum, err = load[experiment.Curriculum](ctx, a.Steps, refs.Curriculum.ID, FileCurriculum); err != nil {
+		return r, err
+	}
+	if r.Scorecard, err = load[experiment.Scorecard](ctx, a.Steps, refs.Scorecard.ID, FileScorecard); err != nil {
+		return r, err
+	}
+	if r.Training, err = load[experiment.Training](ctx, a.Steps, refs.Policy.ID, FileTraining); err != nil {
+		return r, err
+	}
+	if refs.Design.ID.Key == "" {
+		return r, nil // this round's own design is what is being asked for
+	}
+	t, err := load[experiment.Transcript](ctx, a.Steps, refs.Design.ID, FileTranscript)
+	r.Rationale = t.Rationale
+	return r, err
+}

@@ -1,0 +1,47 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+
+	"floe/internal/artifact"
+	"floe/internal/designer"
+)
+
+// Kinds of failure. Go errors do not survive the activity boundary; kinds do.
+// They say what can be done: run again, or change something first.
+const (
+	KindBadInput = "BadInput" // the experiment asks for something impossible: change the spec
+	KindCorrupt  = "Corrupt"  // an artifact is not what its manifest says: restore or delete it
+	KindModel    = "Model"    // the designer's endpoint refused for good: change endpoint, key or model
+	KindStopping = "Stopping" // the worker is going down: run again on another
+)
+
+// badInput marks an error that no retry can mend.
+func badInput(err error) error {
+	return temporal.NewNonRetryableApplicationError(err.Error(), KindBadInput, err)
+}
+
+// classify is the one place where domain errors become Temporal's. Anything
+// not listed is retried as it is.
+func classify(ctx context.Context, err error) error {
+	var app *temporal.ApplicationError
+	var corrupt *artifact.CorruptError
+	var final *designer.FinalError
+	switch {
+	case err == nil || errors.As(err, &app):
+		return err
+	case errors.Is(context.Cause(ctx), errStopping):
+		return temporal.NewApplicationError("the worker is stopping; another attempt goes on from the last checkpoint", KindStopping)
+	case errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled):
+		return temporal.NewCanceledError()
+	case errors.As(err, &corrupt):
+		return temporal.NewNonRetryableApplicationError(err.Error(), KindCorrupt, err)
+	case errors.As(err, &final):
+		return temporal.NewNonRetryableApplicationError(err.Error(), KindModel, err)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,128 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"floe/internal/artifact"
+	"floe/internal/config"
+	"floe/internal/curriculum"
+	"floe/internal/env"
+	"floe/internal/experiment"
+)
+
+// Files of steps and documents of experiments.
+const (
+	FileCurriculum  = "curriculum.json"
+	FileDataset     = "dataset.jsonl.zst"
+	FileConformance = "conformance.json"
+	FilePolicy      = "policy.bin"
+	FileTraining    = "training.json"
+	FileAnswers     = "answers.jsonl.zst"
+	FileScorecard   = "scorecard.json"
+	FileTranscript  = "transcript.json"
+
+	DocSpec       = "spec.yaml"
+	DocProvenance = "provenance.json"
+	DocIndex      = "index.json"
+	DocReport     = "report.html"
+	DocResults    = "report.json"
+)
+
+// Prepare stores the effective spec and the provenance, and settles round 0's
+// curriculum: the given one, or a draw from the seed.
+func (a *Activities) Prepare(ctx context.Context, in PrepareInput) (Done, error) {
+	e, err := a.Environment(in.Spec.Environment)
+	if err != nil {
+		return Done{}, badInput(err)
+	}
+	if err := a.register(ctx, in, e); err != nil {
+		return Done{}, classify(ctx, err)
+	}
+	inputs := struct {
+		Environment string                 `json:"environment"`
+		Seed        int64                  `json:"seed"`
+		Given       *experiment.Curriculum `json:"given"`
+	}{e.Version(), in.Spec.Seed, in.Spec.Curriculum}
+	_, done, err := a.step(ctx, in.Where, "curriculum", inputs, func(context.Context, experiment.StepID, func(int, int, string)) ([]artifact.Body, error) {
+		return jsonFiles(FileCurriculum, firstCurriculum(in.Spec, e))
+	})
+	return done, err
+}
+
+func firstCurriculum(spec experiment.Spec, e env.Environment) experiment.Curriculum {
+	if spec.Curriculum != nil {
+		return *spec.Curriculum
+	}
+	return curriculum.Random(e.Space(), experiment.Rand(seed(spec, "curriculum", "0")))
+}
+
+// seed names a stream of draws. The experiment's name is not part of it: equal
+// specs under two names draw the same, and can share what they make.
+func seed(spec experiment.Spec, parts ...string) string {
+	name := "seed-" + strconv.FormatInt(spec.Seed, 10)
+	for _, p := range parts {
+		name += "/" + p
+	}
+	return name
+}
+
+// register writes the documents that say what runs. A workflow that starts
+// again under the same name keeps the first provenance's start.
+func (a *Activities) register(ctx context.Context, in PrepareInput, e env.Environment) error {
+	spec, err := config.Marshal(in.Spec)
+	if err != nil {
+		return badInput(err)
+	}
+	if err := a.Steps.PutDoc(ctx, in.Spec.Name, DocSpec, spec); err != nil {
+		return err
+	}
+	p := a.Build
+	p.Environment = e.Version()
+	p.WorkflowID, p.RunID = in.Where.Workflow, in.RunID
+	p.Started = time.Now().UTC().Format(time.RFC3339)
+	return a.putJSON(ctx, in.Spec.Name, DocProvenance, p)
+}
+
+func (a *Activities) putJSON(ctx context.Context, name, doc string, v any) error {
+	body, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", doc, err)
+	}
+	return a.Steps.PutDoc(ctx, name, doc, append(body, '\n'))
+}
+
+// jsonFiles makes files of name, value pairs.
+func jsonFiles(pairs ...any) ([]artifact.Body, error) {
+	var files []artifact.Body
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f, err := artifact.JSON(pairs[i].(string), pairs[i+1])
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// load reads one JSON file of a finished step.
+func load[T any](ctx context.Context, steps artifact.Steps, id experiment.StepID, file string) (T, error) {
+	var v T
+	m, err := need(ctx, steps, id)
+	if err != nil {
+		return v, err
+	}
+	return v, steps.ReadJSON(ctx, m, file, &v)
+}
+
+// need finds a step that must be done.
+func need(ctx context.Context, steps artifact.Steps, id experiment.StepID) (artifact.Manifest, error) {
+	m, ok, err := steps.Find(ctx, id)
+	if err == nil && !ok {
+		err = fmt.Errorf("step %s is not in the artifact store, though a later step needs it", id)
+	}
+	return m, err
+}

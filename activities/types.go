@@ -1,0 +1,164 @@
+package activities
+
+import "floe/internal/experiment"
+
+// Where says for which experiment and round an activity works: progress is told
+// to that experiment's workflow. Round is -1 before the first round, and Rounds
+// after the last.
+type Where struct {
+	Workflow string `json:"workflow"`
+	Name     string `json:"name"`
+	Round    int    `json:"round"`
+}
+
+// Progress is how far a step is. It travels as heartbeat detail and, now and
+// then, as a signal to the experiment's workflow.
+type Progress struct {
+	Round int    `json:"round"`
+	Step  string `json:"step"`
+	Done  int    `json:"done"`
+	Total int    `json:"total"`
+	Note  string `json:"note,omitempty"`
+}
+
+// Done points to what a step wrote.
+type Done struct {
+	ID      experiment.StepID `json:"id"`
+	Seconds float64           `json:"seconds"` // of the attempt that wrote it, whenever that was
+	Reused  bool              `json:"reused"`  // the work was found done
+}
+
+// RoundRefs are the artifacts of one round.
+type RoundRefs struct {
+	Round      int  `json:"round"`
+	Curriculum Done `json:"curriculum"` // what the round trained on
+	Dataset    Done `json:"dataset"`
+	Policy     Done `json:"policy"`
+	Scorecard  Done `json:"scorecard"`
+	Design     Done `json:"design"` // the proposal for the next round
+}
+
+// BenchmarkRefs are the artifacts of one held-out set.
+type BenchmarkRefs struct {
+	Agents  int  `json:"agents"`
+	Set     Done `json:"set"`
+	Base    Done `json:"base"`
+	Trained Done `json:"trained"`
+}
+
+// Refs are the artifacts of an experiment, as far as it has come.
+type Refs struct {
+	Curriculum Done            `json:"curriculum"` // round 0's
+	Policy     Done            `json:"policy"`     // untrained
+	Validation Done            `json:"validation"` // the set
+	Base       Done            `json:"base"`       // the untrained policy's scorecard
+	Rounds     []RoundRefs     `json:"rounds"`
+	Benchmarks []BenchmarkRefs `json:"benchmarks"`
+}
+
+// PrepareInput registers an experiment.
+type PrepareInput struct {
+	Where Where           `json:"where"`
+	Spec  experiment.Spec `json:"spec"`
+	RunID string          `json:"run_id"`
+}
+
+// WarmStartInput makes the untrained policy.
+type WarmStartInput struct {
+	Where Where           `json:"where"`
+	Spec  experiment.Spec `json:"spec"`
+}
+
+// GenerateInput draws a round's training set.
+type GenerateInput struct {
+	Where      Where             `json:"where"`
+	Spec       experiment.Spec   `json:"spec"`
+	Curriculum experiment.StepID `json:"curriculum"`
+}
+
+// ValidationInput draws the validation set.
+type ValidationInput struct {
+	Where Where           `json:"where"`
+	Spec  experiment.Spec `json:"spec"`
+}
+
+// BenchmarkInput draws the held-out set with this many agents.
+type BenchmarkInput struct {
+	Where  Where           `json:"where"`
+	Spec   experiment.Spec `json:"spec"`
+	Agents int             `json:"agents"`
+}
+
+// Dataset is a generated set.
+type Dataset struct {
+	Done
+	Samples int `json:"samples"`
+	Repeats int `json:"repeats"`
+}
+
+// TrainInput trains one round.
+type TrainInput struct {
+	Where   Where             `json:"where"`
+	Spec    experiment.Spec   `json:"spec"`
+	Dataset experiment.StepID `json:"dataset"`
+	Init    experiment.StepID `json:"init"` // the policy to start from
+}
+
+// Trained is a trained policy.
+type Trained struct {
+	Done
+	Steps     int   `json:"steps"`
+	Rollouts  int64 `json:"rollouts"`
+	Decisions int64 `json:"decisions"`
+}
+
+// EvaluateInput scores a policy on a set.
+type EvaluateInput struct {
+	Where   Where             `json:"where"`
+	Spec    experiment.Spec   `json:"spec"`
+	Policy  experiment.StepID `json:"policy"`
+	Dataset experiment.StepID `json:"dataset"`
+	Label   string            `json:"label"` // of the policy: "base", "round 1"
+	Set     string            `json:"set"`   // "validation", "benchmark-3"
+}
+
+// Scored is a scorecard with its headline.
+type Scored struct {
+	Done
+	Rates experiment.Rates `json:"rates"`
+}
+
+// DesignInput asks for the next curriculum.
+type DesignInput struct {
+	Where       Where           `json:"where"`
+	Spec        experiment.Spec `json:"spec"`
+	Refs        Refs            `json:"refs"`         // rounds before this one
+	Round       RoundRefs       `json:"round"`        // this one, design still open
+	ModelCalls  int             `json:"model_calls"`  // left
+	ModelTokens int             `json:"model_tokens"` // left
+}
+
+// Designed is a proposal and what it cost.
+type Designed struct {
+	Done
+	Outcome     string `json:"outcome"`
+	Rationale   string `json:"rationale"`
+	Changes     int    `json:"changes"`
+	ModelCalls  int    `json:"model_calls"`
+	ModelTokens int    `json:"model_tokens"`
+}
+
+// PublishInput writes the report.
+type PublishInput struct {
+	Where Where           `json:"where"`
+	Spec  experiment.Spec `json:"spec"`
+	RunID string          `json:"run_id"`
+	State string          `json:"state"`
+	Refs  Refs            `json:"refs"`
+}
+
+// Published says where the report is.
+type Published struct {
+	Report string `json:"report"` // file name among the experiment's documents
+	URL    string `json:"url"`
+}

@@ -1,0 +1,27 @@
+package artifact
+
+import "fmt"
+
+// CorruptError says that the store does not hold what was recorded. No retry
+// mends it.
+type CorruptError struct {
+	Object string // key of the object that is wrong
+	Want   string // what the record says: a digest, a size, a form
+	Got    string // what is there
+	// Manifest is the record to delete to have the work done again; empty when
+	// nothing was recorded as done.
+	Manifest string
+}
+
+// Error names the object, both sides and what a person can do.
+func (e *CorruptError) Error() string {
+	s := fmt.Sprintf("artifact %s is damaged: want %s, got %s", e.Object, e.Want, e.Got)
+	if e.Manifest != "" {
+		s += fmt.Sprintf(" (restore it, or delete %s and the step is done again)", e.Manifest)
+	}
+	return s
+}
+
+func corruptFile(m Manifest, f File, want, got string) *CorruptError {
+	return &CorruptError{Object: f.Object, Want: want, Got: got, Manifest: manifestKey(m.ID)}
+}

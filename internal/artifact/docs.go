@@ -1,0 +1,80 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const docsPrefix = "experiments/"
+
+// PutDoc stores a document of an experiment, such as its spec or its report,
+// over what is there.
+func (s Steps) PutDoc(ctx context.Context, experiment, file string, body []byte) error {
+	key, err := docKey(experiment, file)
+	if err != nil {
+		return err
+	}
+	if err := s.Store.Put(ctx, key, bytes.NewReader(body)); err != nil {
+		return fmt.Errorf("store %s of experiment %s: %w", file, experiment, err)
+	}
+	return nil
+}
+
+// GetDoc reads a document of an experiment; ErrNotFound if there is none.
+func (s Steps) GetDoc(ctx context.Context, experiment, file string) ([]byte, error) {
+	key, err := docKey(experiment, file)
+	if err != nil {
+		return nil, err
+	}
+	body, err := get(ctx, s.Store, key)
+	if err != nil {
+		return nil, fmt.Errorf("read %s of experiment %s: %w", file, experiment, err)
+	}
+	return body, nil
+}
+
+// ListDocs names the documents of an experiment, in order. An unknown experiment
+// has none.
+func (s Steps) ListDocs(ctx context.Context, experiment string) ([]string, error) {
+	if err := checkPart(experiment); err != nil {
+		return nil, fmt.Errorf("name of experiment: %w", err)
+	}
+	listed, err := s.Store.List(ctx, docsPrefix+experiment+"/")
+	if err != nil {
+		return nil, fmt.Errorf("list documents of experiment %s: %w", experiment, err)
+	}
+	files := make([]string, len(listed))
+	for i, o := range listed {
+		files[i] = strings.TrimPrefix(o.Key, docsPrefix+experiment+"/")
+	}
+	return files, nil
+}
+
+// ListExperiments names the experiments that have documents, in order.
+func (s Steps) ListExperiments(ctx context.Context) ([]string, error) {
+	listed, err := s.Store.List(ctx, docsPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("list experiments: %w", err)
+	}
+	var names []string
+	for _, o := range listed {
+		name, _, _ := strings.Cut(strings.TrimPrefix(o.Key, docsPrefix), "/")
+		names = append(names, name)
+	}
+	slices.Sort(names) // key order is another one: "a-b/x" comes before "a/x"
+	return slices.Compact(names), nil
+}
+
+// DocKey is where a document lies, for links.
+func DocKey(experiment, file string) string { return docsPrefix + experiment + "/" + file }
+
+func docKey(experiment, file string) (string, error) {
+	if err := errors.Join(checkPart(experiment), checkPart(file)); err != nil {
+		return "", fmt.Errorf("document %q of experiment %q: %w", file, experiment, err)
+	}
+	return DocKey(experiment, file), nil
+}

@@ -1,0 +1,431 @@
+package artifact_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"floe/internal/artifact"
+	"floe/internal/artifact/artifacttest"
+	"floe/internal/experiment"
+)
+
+var (
+	begun = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	train = experiment.StepID{Kind: "train", Key: strings.Repeat("ab", 32)}
+)
+
+const (
+	trainFolder   = "steps/train/abababababababababababababababababababababababababababababababab/"
+	trainManifest = trainFolder + "manifest.json"
+)
+
+func over(store artifact.Store) artifact.Steps {
+	return artifact.Steps{
+		Store: store, Version: "test", Host: "here",
+		Now: func() time.Time { return begun.Add(time.Minute) },
+	}
+}
+
+func files(t *testing.T, content string) []artifact.Body {
+	t.Helper()
+	result, err := artifact.JSON("result.json", map[string]string{"says": content})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []artifact.Body{artifact.Bytes("policy.bin", []byte(content)), result}
+}
+
+func commit(t *testing.T, s artifact.Steps, attempt, content string) artifact.Manifest {
+	t.Helper()
+	m, adopted, err := s.Commit(t.Context(), train, attempt, struct{ Seed int }{7}, begun, files(t, content))
+	if err != nil || adopted {
+		t.Fatalf("commit: adopted %v, %v", adopted, err)
+	}
+	return m
+}
+
+func wantNotDone(t *testing.T, s artifact.Steps) {
+	t.Helper()
+	if _, ok, err := s.Find(t.Context(), train); ok || err != nil {
+		t.Errorf("find: %v, %v; want the step not to be done", ok, err)
+	}
+}
+
+func TestACommittedStepIsFoundAndRead(t *testing.T) {
+	s := over(artifacttest.NewMemory())
+	wantNotDone(t, s)
+	committed := commit(t, s, "run-1", "weights")
+	found, ok, err := s.Find(t.Context(), train)
+	if err != nil || !ok {
+		t.Fatalf("find: %v, %v", ok, err)
+	}
+	a, b := mustJSON(t, committed), mustJSON(t, found)
+	if a != b {
+		t.Errorf("found %s; committed %s", b, a)
+	}
+	if found.Schema != "floe.step/v1" || found.Host != "here" || found.Version != "test" ||
+		!found.Started.Equal(begun) || !found.Finished.Equal(begun.Add(time.Minute)) {
+		t.Errorf("the record is incomplete: %+v", found)
+	}
+	policy, err := s.Read(t.Context(), found, "policy.bin")
+	if err != nil || string(policy) != "weights" {
+		t.Errorf("read %q, %v", policy, err)
+	}
+	var result map[string]string
+	if err := s.ReadJSON(t.Context(), found, "result.json", &result); err != nil || result["says"] != "weights" {
+		t.Errorf("read %v, %v", result, err)
+	}
+}
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestAManifestSaysWhereThingsAre(t *testing.T) {
+	m := commit(t, over(artifacttest.NewMemory()), "run-1", "weights")
+	want := artifact.File{
+		Name: "policy.bin", Object: trainFolder + "run-1/policy.bin", Size: 7,
+		SHA256: "9f2b29985db3c56a1a8f7c1d4dfa1d0ba3d8b5a2b9ef1e1b1a0c6b9e5b4ae1d3",
+	}
+	got, ok := m.File("policy.bin")
+	want.SHA256 = got.SHA256 // digests have their own tests
+	if !ok || got != want || len(got.SHA256) != 64 {
+		t.Errorf("got %+v; want %+v", got, want)
+	}
+	if _, ok := m.File("policy"); ok {
+		t.Error("found a file that is not there")
+	}
+}
+
+func TestTheLoserOfARaceAdoptsTheWinnersWork(t *testing.T) {
+	store := artifacttest.NewMemory()
+	s := over(store)
+	won := commit(t, s, "run-1", "first")
+	m, adopted, err := s.Commit(t.Context(), train, "run-2", nil, begun, files(t, "second"))
+	if err != nil || !adopted || m.Attempt != "run-1" {
+		t.Fatalf("second commit: attempt %q, adopted %v, %v; want run-1 adopted", m.Attempt, adopted, err)
+	}
+	if mustJSON(t, m) != mustJSON(t, won) {
+		t.Error("the adopted manifest is not the winner's")
+	}
+	if left := store.Keys(trainFolder + "run-2/"); len(left) != 0 {
+		t.Errorf("the loser left %q", left)
+	}
+	if got, err := s.Read(t.Context(), m, "policy.bin"); err != nil || string(got) != "first" {
+		t.Errorf("read %q, %v; want the winner's", got, err)
+	}
+}
+
+func TestOfManyAttemptsAtOnceOneWins(t *testing.T) {
+	store := artifacttest.NewMemory()
+	s := over(store)
+	var wg sync.WaitGroup
+	winners := make([]string, 20)
+	firsts := make([]bool, 20)
+	for i := range winners {
+		wg.Go(func() {
+			m, adopted, err := s.Commit(t.Context(), train, fmt.Sprintf("run-%d", i), nil, begun, files(t, fmt.Sprint(i)))
+			if err != nil {
+				t.Error(err)
+			}
+			winners[i], firsts[i] = m.Attempt, !adopted
+		})
+	}
+	wg.Wait()
+	if slices.Sort(winners); winners[0] != winners[19] || winners[0] == "" {
+		t.Errorf("attempts disagree on the winner: %q", winners)
+	}
+	if n := len(store.Keys("")); n != 3 {
+		t.Errorf("%d objects are left; want the winner's two and the manifest", n)
+	}
+	firsts = slices.DeleteFunc(firsts, func(first bool) bool { return !first })
+	if len(firsts) != 1 {
+		t.Errorf("%d attempts think they won", len(firsts))
+	}
+}
+
+func TestALostAnswerToTheManifestIsNotALostRace(t *testing.T) {
+	for name, lost := range map[string]error{
+		"a retry found it there": artifact.ErrExists,
+		"the connection broke":   errors.New("connection reset"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := artifacttest.NewMemory()
+			store.AfterPut = func(key string) error {
+				if key == trainManifest {
+					return lost
+				}
+				return nil
+			}
+			s := over(store)
+			m := commit(t, s, "run-1", "weights")
+			if _, err := s.Read(t.Context(), m, "policy.bin"); err != nil {
+				t.Errorf("our own objects were removed: %v", err)
+			}
+		})
+	}
+}
+
+func TestDeathBetweenObjectsAndManifestLeavesTheStepOpen(t *testing.T) {
+	dead := errors.New("killed")
+	for n := range 3 {
+		store := artifacttest.NewMemory()
+		puts := 0
+		store.BeforePut = func(string) error {
+			if puts++; puts > n {
+				return dead
+			}
+			return nil
+		}
+		s := over(store)
+		if _, _, err := s.Commit(t.Context(), train, "run-1", nil, begun, files(t, "x")); !errors.Is(err, dead) {
+			t.Fatalf("death after %d puts: %v", n, err)
+		}
+		store.BeforePut = nil
+		wantNotDone(t, s)
+		commit(t, s, "run-2", "again")
+	}
+}
+
+func TestAWriteThatDoesNotReadBackIsNotCommitted(t *testing.T) {
+	store := artifacttest.NewMemory()
+	store.OnGet = func(_ string, content []byte) ([]byte, error) {
+		if len(content) > 0 {
+			content[0] ^= 1
+		}
+		return content, nil
+	}
+	_, _, err := over(store).Commit(t.Context(), train, "run-1", nil, begun, files(t, "weights"))
+	if err == nil || !strings.Contains(err.Error(), "read back "+trainFolder+"run-1/policy.bin") {
+		t.Errorf("commit: %v; want it to name the object that did not read back", err)
+	}
+	var corrupt *artifact.CorruptError
+	if errors.As(err, &corrupt) {
+		t.Error("nothing was recorded, so nothing is corrupt: another attempt may do better")
+	}
+	store.OnGet = nil
+	wantNotDone(t, over(store))
+}
+
+func TestDamageIsFoundOnRead(t *testing.T) {
+	store := artifacttest.NewMemory()
+	s := over(store)
+	m := commit(t, s, "run-1", "weights")
+	f, _ := m.File("policy.bin")
+	store.Corrupt(f.Object)
+	_, err := s.Read(t.Context(), m, "policy.bin")
+	var corrupt *artifact.CorruptError
+	if !errors.As(err, &corrupt) || corrupt.Object != f.Object || corrupt.Manifest != trainManifest {
+		t.Fatalf("read: %v; want a CorruptError of the object", err)
+	}
+	for _, part := range []string{f.Object, f.SHA256, "got 7 bytes", trainManifest} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q does not say %q", err, part)
+		}
+	}
+	r, err := s.Open(t.Context(), m, "policy.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // in memory
+	if _, err := io.ReadAll(r); !errors.As(err, &corrupt) {
+		t.Errorf("streaming: %v; want a CorruptError", err)
+	}
+}
+
+func TestAFlippedBitOnTheWayIsNoDamage(t *testing.T) {
+	store := artifacttest.NewMemory()
+	s := over(store)
+	m := commit(t, s, "run-1", "weights")
+	flips := 1
+	store.OnGet = func(_ string, content []byte) ([]byte, error) {
+		if flips > 0 {
+			flips--
+			content[0] ^= 1
+		}
+		return content, nil
+	}
+	if got, err := s.Read(t.Context(), m, "policy.bin"); err != nil || string(got) != "weights" {
+		t.Errorf("read %q, %v", got, err)
+	}
+}
+
+func TestRecordedButNotThereIsFound(t *testing.T) {
+	damage := map[string]func(*testing.T, *artifacttest.Memory, string){
+		"no object": func(t *testing.T, store *artifacttest.Memory, key string) {
+			if err := store.Delete(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"3 bytes": func(t *testing.T, store *artifacttest.Memory, key string) {
+			if err := store.Put(t.Context(), key, strings.NewReader("sho")); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+	for got, do := range damage {
+		t.Run(got, func(t *testing.T) {
+			store := artifacttest.NewMemory()
+			s := over(store)
+			m := commit(t, s, "run-1", "weights")
+			f, _ := m.File("policy.bin")
+			do(t, store, f.Object)
+			_, ok, err := s.Find(t.Context(), train)
+			var corrupt *artifact.CorruptError
+			if ok || !errors.As(err, &corrupt) || corrupt.Object != f.Object || corrupt.Got != got {
+				t.Errorf("find: %v, %v; want a CorruptError: got %s", ok, err, got)
+			}
+			if _, err := s.Read(t.Context(), m, "policy.bin"); !errors.As(err, &corrupt) {
+				t.Errorf("read: %v; want a CorruptError", err)
+			}
+		})
+	}
+}
+
+func TestManifestsThatLieAreRefused(t *testing.T) {
+	store := artifacttest.NewMemory()
+	s := over(store)
+	honest := mustJSON(t, commit(t, s, "run-1", "weights"))
+	swap := func(old, with string) string { return strings.Replace(honest, old, with, 1) }
+	for name, body := range map[string]string{
+		"torn":                    honest[:len(honest)/2],
+		"empty":                   "",
+		"of another schema":       swap("floe.step/v1", "floe.step/v9"),
+		"of another step":         swap(train.Key, strings.Repeat("cd", 32)),
+		"of another kind":         swap(`"train"`, `"validate"`),
+		"pointing elsewhere":      swap("run-1/policy.bin", "run-2/policy.bin"),
+		"leaving its folder":      swap(`"name":"policy.bin"`, `"name":"../policy.bin"`),
+		"without a digest":        swap(`"sha256":"`, `"sha256":"zz`),
+		"with a file there twice": swap(`"result.json"`, `"policy.bin"`),
+		"with a negative size":    swap(`"size":7`, `"size":-7`),
+		"of a reserved attempt":   strings.ReplaceAll(honest, "run-1", "partial"),
+	} {
+		if body == honest {
+			t.Errorf("%s: the case changes nothing", name)
+		}
+		if err := store.Put(t.Context(), trainManifest, strings.NewReader(body)); err != nil {
+			t.Fatal(err)
+		}
+		_, ok, err := s.Find(t.Context(), train)
+		var corrupt *artifact.CorruptError
+		if ok || !errors.As(err, &corrupt) || corrupt.Object != trainManifest {
+			t.Errorf("a manifest %s: %v, %v; want a CorruptError of the manifest", name, ok, err)
+		}
+	}
+}
+
+func TestTroubleIsNotMistakenForDamageOrAbsence(t *testing.T) {
+	store := artifacttest.NewMemory()
+	s := over(store)
+	m := commit(t, s, "run-1", "weights")
+	away := errors.New("connection refused")
+	store.OnGet = func(string, []byte) ([]byte, error) { return nil, away }
+	_, _, find := s.Find(t.Context(), train)
+	_, read := s.Read(t.Context(), m, "policy.bin")
+	_, _, _, latest := s.LatestPartial(t.Context(), train)
+	if !errors.Is(find, away) || !errors.Is(read, away) || latest != nil {
+		t.Errorf("find: %v; read: %v; partial: %v; want the cause", find, read, latest)
+	}
+	var corrupt *artifact.CorruptError
+	if errors.As(find, &corrupt) || errors.As(read, &corrupt) {
+		t.Error("a broken connection was taken for damage")
+	}
+}
+
+func TestBadNamesAreRefusedAllAtOnce(t *testing.T) {
+	store := artifacttest.NewMemory()
+	var bodies []artifact.Body
+	for _, name := range []string{"../up", "", "a", "a/b", "twice", "twice", "sp ace", strings.Repeat("x", 256)} {
+		bodies = append(bodies, artifact.Bytes(name, nil))
+	}
+	_, _, err := over(store).Commit(t.Context(), experiment.StepID{Kind: "no/kind"}, "partial", func() {}, begun, bodies)
+	if err == nil {
+		t.Fatal("bad names were accepted")
+	}
+	for _, want := range []string{
+		`part ".."`, "an empty part", `"a" is both a file and the folder of "a/b"`, `"twice" is there twice`, `"sp ace"`,
+		"256 bytes", `"no/kind"`, "key of step", `attempt "partial"`, "inputs:",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error does not say %q:\n%v", want, err)
+		}
+	}
+	if left := store.Keys(""); len(left) != 0 {
+		t.Errorf("written in spite of bad names: %q", left)
+	}
+	if _, _, err := over(store).Commit(t.Context(), train, "run-1", nil, begun, []artifact.Body{{Name: "hollow"}}); err == nil {
+		t.Error("a body without content was accepted")
+	}
+}
+
+func TestAFileOnDiskIsStreamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "checkpoint")
+	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := over(artifacttest.NewMemory())
+	m, _, err := s.Commit(t.Context(), train, "run-1", nil, begun, []artifact.Body{artifact.Path("deep/er/checkpoint", path)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Read(t.Context(), m, "deep/er/checkpoint")
+	if err != nil || !bytes.Equal(got, content) {
+		t.Errorf("read %d bytes, %v; want %d", len(got), err, len(content))
+	}
+	gone := artifact.Path("gone", filepath.Join(t.TempDir(), "nothing"))
+	if _, _, err := s.Commit(t.Context(), train, "run-2", nil, begun, []artifact.Body{gone}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("commit of a file that is not there: %v", err)
+	}
+}
+
+func TestACancelledCommitStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	store := artifacttest.NewMemory()
+	store.AfterPut = func(string) error { cancel(); return nil }
+	_, _, err := over(store).Commit(ctx, train, "run-1", nil, begun, files(t, "x"))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("commit: %v; want context.Canceled", err)
+	}
+	wantNotDone(t, over(store))
+}
+
+func TestAnAbsentFileIsNotFound(t *testing.T) {
+	s := over(artifacttest.NewMemory())
+	m := commit(t, s, "run-1", "x")
+	if _, err := s.Read(t.Context(), m, "policy"); !errors.Is(err, artifact.ErrNotFound) {
+		t.Errorf("read: %v; want ErrNotFound", err)
+	}
+}
+
+func TestZeroStepsAreUsable(t *testing.T) {
+	s := artifact.Steps{Store: artifacttest.NewMemory()}
+	before := time.Now()
+	m, _, err := s.Commit(t.Context(), train, "a", nil, before, nil)
+	if err != nil || m.Finished.Before(before) || m.Finished.Location() != time.UTC {
+		t.Errorf("finished %v, %v; want now in UTC", m.Finished, err)
+	}
+	if _, ok, err := s.Find(t.Context(), train); !ok || err != nil {
+		t.Errorf("a step without files: %v, %v; want it done", ok, err)
+	}
+}
+
+// logTo collects what is logged.
+func logTo(b *bytes.Buffer) *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }

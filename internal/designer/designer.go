@@ -1,0 +1,200 @@
+// Package designer turns evidence into the next round's curriculum.
+//
+// Evidence is everything that artifacts know. A context (V1 to V6) names the
+// sections of it that are shown; Compose picks exactly those and renders them
+// into a prompt. A Designer, a model or a rule, sees no more than that and
+// proposes. Read understands what a model wrote. Design does all of it once and
+// returns the transcript, in which nothing is lost: what was shown, what was said,
+// what was understood, and what is used.
+//
+// The package is pure. Package rule holds the designers that need no model,
+// package openai the one that asks a model over the network.
+package designer
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"floe/internal/curriculum"
+	"floe/internal/env"
+	"floe/internal/experiment"
+)
+
+// Version changes whenever the same evidence would give another prompt, or the
+// same reply another curriculum; it is part of a design's key.
+const Version = "1"
+
+// Designer proposes the next curriculum. It may be asked again after an error
+// that is not a *FinalError, and stops early when ctx ends.
+type Designer interface {
+	Propose(ctx context.Context, in Request) (Proposal, error)
+}
+
+// Request is what a designer is asked.
+type Request struct {
+	Spec   experiment.DesignerSpec
+	Space  env.Space
+	Shown  Shown  // what the context shows; a rule reads this
+	Prompt string // the same as text; a model reads this
+	Reader Reader // understands a reply to the prompt
+	// Seed names this design's stream of draws (see experiment.Seed).
+	Seed string
+	// Calls and Tokens are what model calls may still use.
+	Calls, Tokens int
+	// Beat says that the designer is alive and what it does. Never nil.
+	Beat func(note string)
+}
+
+// Proposal is a designer's answer. Sizes and knobs that Asked does not mention
+// keep their present settings.
+type Proposal struct {
+	Model     string // who answered, if a model did
+	Asked     experiment.Curriculum
+	Rationale string
+	// Normalised says that Asked was brought into form while being read.
+	Normalised bool
+	Notes      []string // what was done to bring it into form
+	Attempts   []experiment.Attempt
+	// Fallback says why nothing usable came, in a sentence; the last curriculum
+	// stays. Empty for a proposal.
+	Fallback string
+}
+
+// FinalError is trouble that asking again cannot mend: a key, a model name or an
+// endpoint must change first.
+type FinalError struct {
+	Reason string // a sentence that says what to change; holds no secret
+}
+
+func (e *FinalError) Error() string { return e.Reason }
+
+// Limits bound one design and name its draws.
+type Limits struct {
+	Seed   string // of the experiment and this design
+	Calls  int    // model calls left to the experiment, repairs included
+	Tokens int    // tokens left to the experiment, prompt and reply
+	// Beat is called while a model is being waited for; may be nil.
+	Beat func(note string)
+}
+
+// Outcomes of a design, as in Transcript.Outcome.
+const (
+	OutcomeOK         = "ok"         // used as asked
+	OutcomeNormalised = "normalised" // the form was mended, such as shares that summed to 0.99
+	OutcomeProjected  = "projected"  // the values were brought back into the legal space
+	OutcomeFallback   = "fallback"   // nothing usable came; the last curriculum stays
+)
+
+// Design asks d for the curriculum that follows the last round of the evidence.
+// A reply that cannot be used is an outcome, not an error; errors are evidence
+// that contradicts itself, unknown contexts, and trouble in reaching the model.
+func Design(ctx context.Context, d Designer, spec experiment.DesignerSpec, e Evidence, l Limits) (experiment.Transcript, error) {
+	req, sections, err := newRequest(spec, e, l)
+	if err != nil {
+		return experiment.Transcript{}, fmt.Errorf("design after round %d: %w", e.Round, err)
+	}
+	p, err := d.Propose(ctx, req)
+	if err != nil {
+		return experiment.Transcript{}, fmt.Errorf("design after round %d: %w", e.Round, err)
+	}
+	t := experiment.Transcript{
+		Round: e.Round, Designer: spec.Kind, Model: p.Model, Context: spec.Context,
+		Sections: sections, Attempts: p.Attempts, Rationale: p.Rationale,
+	}
+	if len(p.Attempts) > 0 {
+		t.Prompt = req.Prompt
+	}
+	settle(&t, p, e.current().Curriculum, e.Space, spec.MinShare)
+	return t, nil
+}
+
+func newRequest(spec experiment.DesignerSpec, e Evidence, l Limits) (Request, []experiment.Section, error) {
+	if err := e.validate(); err != nil {
+		return Request{}, nil, err
+	}
+	sections, prompt, err := Compose(e, spec.Context, spec.Details)
+	if err != nil {
+		return Request{}, nil, err
+	}
+	shown, err := Show(e, spec.Context, spec.Details)
+	if err != nil {
+		return Request{}, nil, err
+	}
+	return Request{
+		Spec: spec, Space: e.Space, Shown: shown, Prompt: prompt,
+		Reader: NewReader(e.Space, e.current().Curriculum),
+		Seed:   l.Seed + "/round " + strconv.Itoa(e.Round),
+		Calls:  l.Calls, Tokens: l.Tokens, Beat: l.beat(),
+	}, sections, nil
+}
+
+func (l Limits) beat() func(string) {
+	if l.Beat == nil {
+		return func(string) {}
+	}
+	return l.Beat
+}
+
+// settle decides what is used: the proposal projected onto the legal space, or
+// the last curriculum.
+func settle(t *experiment.Transcript, p Proposal, previous experiment.Curriculum, space env.Space, minShare float64) {
+	if p.Fallback != "" {
+		t.Outcome = OutcomeFallback
+		t.Rationale = "The last curriculum stays: " + p.Fallback
+		t.Asked = experiment.Curriculum{Rows: []experiment.Row{}}
+		t.Used = previous.Clone()
+		t.Changes = []experiment.Change{}
+		return
+	}
+	t.Asked = complete(p.Asked, previous, space)
+	used, repairs := curriculum.Project(t.Asked, previous, space, minShare)
+	t.Used = used
+	t.Repairs = append(append([]string(nil), p.Notes...), repairs...)
+	t.Changes = curriculum.Diff(previous, used)
+	switch {
+	case len(repairs) > 0:
+		t.Outcome = OutcomeProjected
+	case p.Normalised:
+		t.Outcome = OutcomeNormalised
+	default:
+		t.Outcome = OutcomeOK
+	}
+}
+
+// complete adds the sizes and knobs that a proposal leaves out, as they stand.
+func complete(asked, previous experiment.Curriculum, space env.Space) experiment.Curriculum {
+	var full experiment.Curriculum
+	for _, size := range space.Sizes {
+		row, ok := asked.Row(size)
+		if !ok {
+			row = experiment.Row{Size: size, DataRatio: standing(previous, size).DataRatio}
+		}
+		full.Rows = append(full.Rows, withKnobs(row, standing(previous, size), space))
+	}
+	return full
+}
+
+// standing is a size's present row. A size that the last curriculum does not
+// know gets no samples and default knobs.
+func standing(previous experiment.Curriculum, size string) experiment.Row {
+	if row, ok := previous.Row(size); ok {
+		return row
+	}
+	return experiment.Row{Size: size}
+}
+
+func withKnobs(row, standing experiment.Row, space env.Space) experiment.Row {
+	full := experiment.Row{Size: row.Size, DataRatio: row.DataRatio}
+	for _, k := range space.Knobs {
+		v, ok := row.Knob(k.Name)
+		if !ok {
+			v, ok = standing.Knob(k.Name)
+		}
+		if !ok {
+			v = k.Default
+		}
+		full.Knobs = append(full.Knobs, experiment.Knob{Name: k.Name, Value: v})
+	}
+	return full
+}

@@ -1,0 +1,229 @@
+package lake
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// reading is what an answer text was understood to say, and by which rule.
+type reading struct {
+	plan  Plan // by agent, nil for an agent without a path; nil if the text could not be read
+	extra int  // paths of agents that the task does not have
+	rule  string
+	fault string // why the text could not be read; "" if it was
+	cut   bool   // the text could not be read because it breaks off
+}
+
+// The rules by which texts are accepted or refused.
+const (
+	ruleCanonical  = "canonical lines" // exactly the form that the prompt asks for
+	ruleCells      = "lists of cells"
+	ruleMoves      = "move words"
+	ruleLiteral    = "JSON"
+	ruleNothing    = "no path"
+	ruleThinking   = "unfinished thinking"
+	ruleCut        = "cut off"
+	ruleUnreadable = "unreadable path"
+	ruleTwo        = "two readings"
+)
+
+// parseAnswer reads the plan out of an answer text. It takes what models write
+// around and instead of the form asked for: thinking, fences, markup, remarks,
+// JSON, full-width signs, move words, answers given more than once. It never
+// chooses between two readings of one text; it refuses both. Its time is linear
+// in the length of the text.
+//
+// Of several answers the last complete one counts. A later path that says
+// something else about one agent only makes two readings.
+func parseAnswer(text string, in *Instance) reading {
+	text, finished := afterThinking(text)
+	if !finished {
+		return reading{rule: ruleThinking, fault: "the text ends inside its thinking", cut: true}
+	}
+	if plan, ok := readCanonical(text, in.Agents()); ok {
+		return reading{plan: plan, rule: ruleCanonical}
+	}
+	s := scanner{text: plain.Replace(text), in: in}
+	s.scan()
+	if strings.Count(text, "```")%2 == 1 {
+		s.cut = true
+	}
+	return s.conclude()
+}
+
+// afterThinking is the text behind the last closed block of thinking. Models
+// whose prompt opens the block write only its end.
+func afterThinking(text string) (rest string, finished bool) {
+	if strings.IndexByte(text, '<') < 0 {
+		return text, true
+	}
+	for _, tag := range []string{"think>", "thinking>"} {
+		if i := strings.LastIndex(text, "</"+tag); i >= 0 {
+			text = text[i+len("</"+tag):]
+		}
+		if strings.Contains(text, "<"+tag) {
+			return "", false
+		}
+	}
+	return text, true
+}
+
+// readCanonical reads the form that the prompt asks for and nothing else. It is
+// there for speed: small policies write hundreds of thousands of such answers.
+func readCanonical(text string, agents int) (Plan, bool) {
+	if !strings.HasPrefix(text, "Agent 0: (") {
+		return nil, false
+	}
+	plan := make(Plan, agents)
+	cells := make([]Cell, 0, strings.Count(text, "("))
+	for agent := range plan {
+		var ok bool
+		if text, ok = strings.CutPrefix(text, canonicalLabels[agent]); !ok {
+			return nil, false
+		}
+		from := len(cells)
+		if cells, text, ok = canonicalPath(cells, text); !ok {
+			return nil, false
+		}
+		plan[agent] = cells[from:len(cells):len(cells)]
+	}
+	return plan, strings.TrimSpace(text) == ""
+}
+
+var canonicalLabels = [MaxAgents]string{"Agent 0: ", "\nAgent 1: ", "\nAgent 2: ", "\nAgent 3: ", "\nAgent 4: "}
+
+func canonicalPath(cells []Cell, text string) (_ []Cell, rest string, ok bool) {
+	for {
+		c, n := canonicalCell(text)
+		if n == 0 {
+			return cells, text, false
+		}
+		cells, text = append(cells, c), text[n:]
+		if len(text) < 4 || text[:4] != " -> " {
+			return cells, text, true
+		}
+		text = text[4:]
+	}
+}
+
+// canonicalCell reads "(row, col)"; n is its length, 0 if it is not there.
+func canonicalCell(text string) (c Cell, n int) {
+	if len(text) < len("(0, 0)") || text[0] != '(' {
+		return c, 0
+	}
+	row, i := shortNumber(text, 1)
+	if i == 0 || len(text) < i+4 || text[i] != ',' || text[i+1] != ' ' {
+		return c, 0
+	}
+	col, j := shortNumber(text, i+2)
+	if j == 0 || j >= len(text) || text[j] != ')' {
+		return c, 0
+	}
+	return Cell{row, col}, j + 1
+}
+
+// shortNumber reads one or two digits with an optional minus; end is 0 if there
+// are none.
+func shortNumber(text string, i int) (v, end int) {
+	negative := i < len(text) && text[i] == '-'
+	if negative {
+		i++
+	}
+	first := i
+	for ; i < len(text) && i < first+2 && text[i]-'0' <= 9; i++ {
+		v = v*10 + int(text[i]-'0')
+	}
+	if i == first {
+		return 0, 0
+	}
+	if negative {
+		v = -v
+	}
+	return v, i
+}
+
+// statement is one path that a text gives for an agent. Of a path that cannot be
+// read, fault says why.
+type statement struct {
+	agent int
+	cells []Cell
+	rule  string
+	fault string
+}
+
+// conclude decides what all statements of a text together say.
+func (s *scanner) conclude() reading {
+	agents := s.in.Agents()
+	if len(s.said) == 0 {
+		return s.refuse(ruleNothing, s.why("no path of an agent found"))
+	}
+	ours := slices.DeleteFunc(slices.Clone(s.said), func(st statement) bool { return st.agent >= agents })
+	latest := make([]*statement, agents)
+	for i := range ours {
+		latest[ours[i].agent] = &ours[i]
+	}
+	r := reading{plan: make(Plan, agents), extra: len(s.said) - len(ours)}
+	missing := false
+	for agent, st := range latest {
+		switch {
+		case st == nil:
+			missing = true
+			continue
+		case st.fault != "":
+			return s.refuse(ruleUnreadable, fmt.Sprintf("agent %d: %s", agent, st.fault))
+		}
+		r.plan[agent], r.rule = st.cells, st.rule
+	}
+	if missing && s.cut {
+		return s.refuse(ruleCut, "the text breaks off before every agent has a path")
+	}
+	if !missing && !agrees(ours, r.plan) {
+		return s.refuse(ruleTwo, "the last complete answer and the latest path of each agent differ")
+	}
+	return r
+}
+
+// agrees says whether the last complete answer, a run of statements about each
+// agent once, is this plan.
+func agrees(said []statement, plan Plan) bool {
+	k := len(plan)
+	for end := len(said); end >= k; end-- {
+		run := said[end-k : end]
+		if !complete(run) {
+			continue
+		}
+		return !slices.ContainsFunc(run, func(st statement) bool {
+			return !slices.Equal(st.cells, plan[st.agent])
+		})
+	}
+	return false
+}
+
+// complete says whether a run of statements speaks of each agent exactly once,
+// readably.
+func complete(run []statement) bool {
+	var seen [MaxAgents]bool
+	for _, st := range run {
+		if seen[st.agent] || st.fault != "" {
+			return false
+		}
+		seen[st.agent] = true
+	}
+	return true
+}
+
+func (s *scanner) refuse(rule, fault string) reading {
+	if s.cut {
+		return reading{rule: ruleCut, fault: "the text breaks off: " + fault, cut: true}
+	}
+	return reading{rule: rule, fault: fault}
+}
+
+// why adds what the scanner saw and left aside.
+func (s *scanner) why(fault string) string {
+	if s.tables {
+		return fault + "; a table by time step is not read"
+	}
+	return fault
+}

@@ -1,0 +1,230 @@
+package report
+
+import (
+	"html/template"
+	"math"
+)
+
+// figure is a chart and what is said under it.
+type figure struct {
+	SVG     template.HTML
+	Title   string
+	Caption string
+}
+
+// ratePoint is a rate over the rounds, at position I of the curve.
+type ratePoint struct {
+	I     int
+	Rate  rate
+	Label string
+}
+
+// curve is one line of a rateChart.
+type curve struct {
+	Name    string
+	Class   string // colours: "valid", "optimal", "size"
+	Points  []ratePoint
+	Band    bool // draw the 95 % intervals
+	Diamond bool
+	Strong  bool
+}
+
+// rateChart draws rates in percent over the points of the learning curve.
+type rateChart struct {
+	id, title, desc string
+	w, h            float64
+	ticks           []string // names of the points, left to right
+	y               axis
+	curves          []curve
+	endLabels       bool // name the lines at their right end
+	values          bool // print the first and the last figure
+}
+
+const (
+	chartLeft   = 34.0
+	chartTop    = 10.0
+	chartBottom = 22.0
+)
+
+func (c rateChart) right() float64 {
+	if c.endLabels {
+		return 72
+	}
+	return 12
+}
+
+// draw renders the chart.
+func (c rateChart) draw() template.HTML {
+	cv := &canvas{w: c.w, h: c.h}
+	c.frame(cv)
+	for _, cu := range c.curves {
+		c.drawBand(cv, cu)
+	}
+	for _, cu := range c.curves {
+		c.drawCurve(cv, cu)
+	}
+	if c.endLabels {
+		c.drawEndLabels(cv)
+	}
+	return cv.done(c.id, c.title, c.desc)
+}
+
+func (c rateChart) px(i int) float64 {
+	inner := 8.0 // keeps the first mark clear of the axis
+	width := c.w - chartLeft - c.right() - inner
+	if len(c.ticks) < 2 {
+		return chartLeft + inner + width/2
+	}
+	return chartLeft + inner + width*float64(i)/float64(len(c.ticks)-1)
+}
+
+func (c rateChart) py(v float64) float64 { return c.y.at(v, c.h-chartBottom, chartTop) }
+
+// frame draws the grid and names both axes.
+func (c rateChart) frame(cv *canvas) {
+	for _, t := range c.y.ticks() {
+		y := c.py(t)
+		cv.line("grid", xy{chartLeft, y}, xy{c.w - c.right(), y})
+		cv.text("tick", atEnd, xy{chartLeft - 6, y + 4}, number(t))
+	}
+	room := int(max(2, (c.w-chartLeft-c.right())/42))
+	for _, i := range thin(len(c.ticks), room) {
+		cv.text("tick", atMiddle, xy{c.px(i), c.h - 5}, c.ticks[i])
+	}
+}
+
+// runs splits a curve where points are missing, so that no line bridges a gap.
+func (cu curve) runs() [][]ratePoint {
+	var runs [][]ratePoint
+	open := false
+	for _, p := range cu.Points {
+		switch {
+		case !p.Rate.Known():
+			open = false
+		case open:
+			runs[len(runs)-1] = append(runs[len(runs)-1], p)
+		default:
+			runs = append(runs, []ratePoint{p})
+			open = true
+		}
+	}
+	return runs
+}
+
+func (c rateChart) drawBand(cv *canvas, cu curve) {
+	if !cu.Band {
+		return
+	}
+	for _, run := range cu.runs() {
+		var upper, lower []xy
+		for _, p := range run {
+			lo, hi := p.Rate.Bounds()
+			upper = append(upper, xy{c.px(p.I), c.py(hi)})
+			lower = append(lower, xy{c.px(p.I), c.py(lo)})
+		}
+		if len(run) == 1 {
+			cv.line("whisker "+cu.Class, upper[0], lower[0])
+			continue
+		}
+		for i := len(lower) - 1; i >= 0; i-- {
+			upper = append(upper, lower[i])
+		}
+		cv.path("band "+cu.Class, upper, true)
+	}
+}
+
+func (c rateChart) drawCurve(cv *canvas, cu curve) {
+	class := "curve " + cu.Class
+	if cu.Strong {
+		class += " strong"
+	}
+	for _, run := range cu.runs() {
+		pts := make([]xy, len(run))
+		for i, p := range run {
+			pts[i] = xy{c.px(p.I), c.py(p.Rate.Value())}
+		}
+		cv.path(class, pts, false)
+		if len(c.ticks) > 25 && len(run) > 1 {
+			continue // marks would hide the line
+		}
+		for i, p := range run {
+			cv.mark("mark "+cu.Class, pts[i], c.markSize(cu), cu.Diamond, cu.Name+", "+p.Label+": "+p.Rate.Sentence())
+		}
+	}
+	if c.values {
+		c.drawValues(cv, cu)
+	}
+}
+
+func (c rateChart) markSize(cu curve) float64 {
+	switch {
+	case cu.Strong:
+		return 4
+	case cu.Class == "size":
+		return 1.8
+	default:
+		return 3
+	}
+}
+
+// drawValues prints the last known figure beside its mark.
+func (c rateChart) drawValues(cv *canvas, cu curve) {
+	runs := cu.runs()
+	if len(runs) == 0 {
+		return
+	}
+	run := runs[len(runs)-1]
+	p := run[len(run)-1]
+	y := c.py(p.Rate.Value()) - 7
+	if cu.Diamond {
+		y = c.py(p.Rate.Value()) + 15
+	}
+	cv.text("value "+cu.Class, atEnd, xy{c.px(p.I) + 6, min(max(y, 9), c.h-chartBottom-3)}, p.Rate.Figure())
+}
+
+// drawEndLabels names each line where it ends, moved apart where they crowd.
+func (c rateChart) drawEndLabels(cv *canvas) {
+	var wanted []float64
+	var names []curve
+	for _, cu := range c.curves {
+		runs := cu.runs()
+		if len(runs) == 0 {
+			continue
+		}
+		last := runs[len(runs)-1]
+		wanted = append(wanted, c.py(last[len(last)-1].Rate.Value())+4)
+		names = append(names, cu)
+	}
+	placed := spread(wanted, min(12, (c.h-chartTop-4)/float64(max(len(names), 1))), chartTop+4, c.h-6)
+	for i, cu := range names {
+		class := "name " + cu.Class
+		if cu.Strong {
+			class += " strong"
+		}
+		cv.text(class, atStart, xy{c.w - c.right() + 12, placed[i]}, clip(cu.Name, 10))
+	}
+}
+
+// clip shortens a name that would leave the drawing.
+func clip(s string, limit int) string {
+	runes := []rune(s)
+	if len(runes) <= limit {
+		return s
+	}
+	return string(runes[:limit-1]) + "…"
+}
+
+// top is the largest upper bound that the curves reach.
+func top(curves []curve) float64 {
+	most := 0.0
+	for _, cu := range curves {
+		for _, p := range cu.Points {
+			_, hi := p.Rate.Bounds()
+			if !cu.Band {
+				hi = p.Rate.Value()
+			}
+			most = math.Max(most, hi)
+		}
+	}
+	return most
+}

@@ -1,0 +1,146 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"floe/internal/experiment"
+)
+
+// Options say how Text writes.
+type Options struct {
+	Width int  // columns of the terminal; 100 when 0, and never less than 40
+	Color bool // use ANSI colours
+}
+
+// Text writes the summary for a terminal: headline figures, learning curve,
+// what the designer changed and why, benchmarks, and what is missing. Control
+// characters in names and reasons are replaced, so that a model's reply cannot
+// steer the terminal. It fails only when w does.
+func Text(w io.Writer, r experiment.Results, opts Options) error {
+	out := bufio.NewWriter(w)
+	t := &terminal{w: out, width: max(cmp.Or(opts.Width, 100), 40), color: opts.Color}
+	t.headline(r)
+	t.learning(r)
+	t.designs(r)
+	t.benchmarks(r)
+	t.missing(r)
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write summary of %q: %w", r.Name, err)
+	}
+	return nil
+}
+
+func (t *terminal) headline(r experiment.Results) {
+	t.line(t.paint(bold, clean(r.Name)) + "  " + t.paint(dim, clean(r.State)))
+	t.wrapped("", dim, strings.Join(facts(r.Spec), " · "))
+	t.line("")
+	start, end := span(r)
+	for _, h := range []headline{
+		newHeadline("Valid answers", "valid", start, end, validRate),
+		newHeadline("Optimal answers", "optimal", start, end, optimalRate),
+	} {
+		figures := fmt.Sprintf("%s %s → %s", pad(h.Name, 16), h.From.Percent(), h.To.Percent())
+		if h.Gain != "" {
+			figures += "  (" + h.Gain + " points)"
+		}
+		t.line(t.paint(classColor(h.Class)+bold, figures))
+		t.wrapped(strings.Repeat(" ", 17), dim, "95 % intervals: "+h.Note)
+	}
+}
+
+func classColor(class string) string {
+	if class == "optimal" {
+		return yellow
+	}
+	return cyan
+}
+
+func (t *terminal) learning(r experiment.Results) {
+	sizes := validationSizes(r)
+	if len(sizes) == 0 {
+		return
+	}
+	t.section("Learning curve", "validation set")
+	t.table(learningTable(measurements(r), sizes), 2)
+}
+
+func (t *terminal) designs(r experiment.Results) {
+	var designs []designData
+	for _, round := range r.Rounds {
+		if round.Transcript != nil {
+			designs = append(designs, newDesign(round))
+		}
+	}
+	if len(designs) == 0 {
+		return
+	}
+	t.section("What the designer changed", "")
+	for i, d := range designs {
+		if i > 0 {
+			t.line("")
+		}
+		t.line(t.paint(bold, d.Title) + t.paint(dim, "  "+clean(d.Outcome)))
+		t.wrapped("  ", dim, d.Who)
+		t.changes(d.Changes)
+		for _, repair := range d.Repairs {
+			t.wrapped("  ! ", yellow, repair)
+		}
+		if d.Rationale != "" {
+			t.wrapped("  │ ", "", d.Rationale)
+		}
+	}
+}
+
+// changes lists the moves of each field under its name.
+func (t *terminal) changes(changes []fieldChanges) {
+	if len(changes) == 0 {
+		t.line("  nothing changed")
+		return
+	}
+	width := 0
+	for _, c := range changes {
+		width = max(width, textWidth(clean(c.Field)))
+	}
+	for _, c := range changes {
+		moves := make([]string, len(c.Moves))
+		for i, m := range c.Moves {
+			// Spaces inside a move must not break a line.
+			moves[i] = strings.ReplaceAll(clean(m.Size+" "+m.From+"→"+m.To), " ", "\u00a0")
+		}
+		t.hanging("  "+pad(clean(c.Field), width)+"  ", moves, "  ")
+	}
+}
+
+func (t *terminal) benchmarks(r experiment.Results) {
+	if len(r.Benchmarks) == 0 {
+		return
+	}
+	t.section("Benchmarks", "held-out sets, untrained → trained")
+	tab := table{Cols: append([]heading{leftHeading(""), {Text: "n"}},
+		headings("valid %", "→", "", "points", "optimal %", "→", "", "points")...)}
+	for _, b := range r.Benchmarks {
+		base, trained := pooled(b.Base, ""), pooled(b.Trained, "")
+		row := []cell{rowHead(agentsLabel(b.Agents)), plain(counted(max(base.N, trained.N)))}
+		for _, of := range []func(experiment.Rates) rate{validRate, optimalRate} {
+			from, to := of(base), of(trained)
+			row = append(row, plain(from.Figure()), plain("→"), cell{Text: to.Figure(), Class: "strong"}, plain(gain(from, to)))
+		}
+		tab.Rows = append(tab.Rows, row)
+	}
+	t.table(tab, 1)
+}
+
+func (t *terminal) missing(r experiment.Results) {
+	notes := missing(r)
+	if len(notes) == 0 {
+		return
+	}
+	t.section("Not everything is there", "")
+	for _, note := range notes {
+		t.wrapped("  · ", "", note)
+	}
+}

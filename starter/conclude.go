@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"go.temporal.io/sdk/client"
+
+	"floe/activities"
+	"floe/internal/artifact"
+	"floe/internal/experiment"
+	"floe/internal/report"
+)
+
+// textWidth is the width of tables where the terminal's is not known.
+const textWidth = 100
+
+// conclude shows what a finished experiment found and where to go from here.
+func (a *app) conclude(ctx context.Context, name string, run client.WorkflowRun) error {
+	r, err := a.results(ctx, name)
+	if err != nil {
+		return err
+	}
+	file, err := a.saveReport(ctx, name, "")
+	if err != nil {
+		return err
+	}
+	err = a.emit(r, func(w io.Writer) error {
+		fmt.Fprintln(w)
+		return report.Text(w, r, report.Options{Width: width(a.out, textWidth), Color: a.color(a.out)})
+	})
+	if err != nil {
+		return err
+	}
+	if a.output == "table" {
+		a.next(name, file, a.uiURL(run))
+	}
+	return nil
+}
+
+// next says where the result is and what to try.
+func (a *app) next(name, file, url string) {
+	fmt.Fprintf(a.out, "\nReport       %s\n", file)
+	if url != "" {
+		fmt.Fprintf(a.out, "Temporal UI  %s   (while the services run: starter dev)\n", url)
+	}
+	fmt.Fprintf(a.out, `
+Next:
+  starter dev                                          # keep the services running, then in another terminal:
+  starter show %s
+  starter artifacts ls %s
+  starter run examples/baseline-fixed.yaml             # the paper's baseline: round 0's curriculum in all rounds
+  starter run examples/demo.yaml --name mine --set seed=7 --set trainer.rollouts=16
+`, name, name)
+}
+
+// results reads an experiment's results as published.
+func (a *app) results(ctx context.Context, name string) (experiment.Results, error) {
+	var r experiment.Results
+	body, err := a.doc(ctx, name, activities.DocResults)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		return r, fmt.Errorf("read %s of %s: %w", activities.DocResults, name, err)
+	}
+	return r, nil
+}
+
+// doc reads a document of an experiment; one that is missing is exit code 3.
+func (a *app) doc(ctx context.Context, name, file string) ([]byte, error) {
+	steps, err := a.store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body, err := steps.GetDoc(ctx, name, file)
+	if isNotFound(err) {
+		return nil, fail(exitNotFound, "experiment %s has no %s; `starter list` shows what there is", name, file)
+	}
+	return body, err
+}
+
+// saveReport writes the HTML report, whole or not at all. Without a name it goes
+// beside the development stack's data.
+func (a *app) saveReport(ctx context.Context, name, file string) (string, error) {
+	body, err := a.doc(ctx, name, activities.DocReport)
+	if err != nil {
+		return "", err
+	}
+	if file == "" {
+		s, err := a.resolved()
+		if err != nil {
+			return "", err
+		}
+		file = filepath.Join(s.Data, "reports", name+".html")
+	}
+	return file, writeFile(file, body)
+}
+
+// writeFile replaces a file in one step.
+func writeFile(file string, body []byte) error {
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // reports are for showing around
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".floe-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(body)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+func isNotFound(err error) bool { return errors.Is(err, artifact.ErrNotFound) }

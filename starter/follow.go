@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+
+	"floe/activities"
+	"floe/workflows"
+)
+
+// Times of following a run.
+const (
+	pollEvery = 500 * time.Millisecond
+	queryWait = 5 * time.Second
+	silence   = 90 * time.Second // of the server, before following is given up
+)
+
+// follow shows a run live until it ends. Its error is the run's.
+func (a *app) follow(ctx context.Context, c client.Client, run client.WorkflowRun) error {
+	view := newView(a.err, a.color(a.err), terminal(a.err))
+	defer view.close()
+	ended := make(chan error, 1)
+	go func() { ended <- await(ctx, run, view) }()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			if status, e := query(ctx, c, run); e == nil {
+				view.show(status)
+			}
+			if err != nil && ctx.Err() == nil {
+				return a.ended(run, err)
+			}
+			return err
+		case <-tick.C:
+			status, err := snapshot(ctx, c, run)
+			if err != nil {
+				view.waiting(err)
+				continue
+			}
+			view.show(status)
+		}
+	}
+}
+
+// await waits for the end of a run. A server that goes away for a while is
+// waited for: the run is in its database, not in its memory.
+func await(ctx context.Context, run client.WorkflowRun, view *view) error {
+	var since time.Time
+	for {
+		err := run.Get(ctx, nil)
+		var ended *temporal.WorkflowExecutionError
+		if err == nil || ctx.Err() != nil || errors.As(err, &ended) {
+			return err
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if time.Since(since) > silence {
+			return err
+		}
+		view.waiting(err)
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// ended says why a run did not succeed, deepest cause first.
+func (a *app) ended(run client.WorkflowRun, err error) error {
+	name := workflows.ExperimentName(run.GetID())
+	if temporal.IsCanceledError(err) {
+		return fail(exitFailed, "experiment %s was cancelled; run it again to go on", name)
+	}
+	return fail(exitFailed, "experiment %s failed: %s\nwhat is done is kept; once the cause is mended, run it again", name, cause(err))
+}
+
+// cause is the message of a chain of Temporal errors without its scaffolding.
+func cause(err error) string {
+	where := ""
+	for {
+		var app *temporal.ApplicationError
+		if errors.As(err, &app) {
+			inner := errors.Unwrap(app)
+			if inner == nil {
+				return where + app.Message()
+			}
+			err = inner
+			continue
+		}
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return where + err.Error()
+		}
+		var act *temporal.ActivityError
+		if errors.As(err, &act) && where == "" {
+			where = act.ActivityType().GetName() + ": "
+		}
+		err = inner
+	}
+}
+
+// query asks the workflow itself.
+func query(ctx context.Context, c client.Client, run client.WorkflowRun) (workflows.Status, error) {
+	var s workflows.Status
+	ctx, cancel := context.WithTimeout(ctx, queryWait)
+	defer cancel()
+	v, err := c.QueryWorkflow(ctx, run.GetID(), "", workflows.QueryStatus)
+	if err != nil {
+		return s, err
+	}
+	return s, v.Get(&s)
+}
+
+// snapshot is the status with the freshest progress: that of the heartbeats of
+// the activities that are running now, in the experiment or in its round.
+func snapshot(ctx context.Context, c client.Client, run client.WorkflowRun) (workflows.Status, error) {
+	s, err := query(ctx, c, run)
+	if err != nil {
+		return s, err
+	}
+	ids := []string{run.GetID()}
+	if s.State == workflows.StateRunning {
+		ids = append(ids, workflows.RoundID(s.Name, s.Progress.Round))
+	}
+	for _, id := range ids {
+		if p, ok := heartbeat(ctx, c, id); ok {
+			s.Progress = p
+		}
+	}
+	return s, nil
+}
+
+func heartbeat(ctx context.Context, c client.Client, id string) (activities.Progress, bool) {
+	var p activities.Progress
+	ctx, cancel := context.WithTimeout(ctx, queryWait)
+	defer cancel()
+	d, err := c.DescribeWorkflowExecution(ctx, id, "")
+	if err != nil || d.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return p, false
+	}
+	for _, act := range d.PendingActivities {
+		if decode(act.HeartbeatDetails, &p) {
+			if act.Attempt > 1 {
+				p.Note += fmt.Sprintf(" (attempt %d)", act.Attempt)
+			}
+			return p, true
+		}
+	}
+	return p, false
+}
+
+func decode(details *commonpb.Payloads, p *activities.Progress) bool {
+	return details != nil && converter.GetDefaultDataConverter().FromPayloads(details, p) == nil
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// restarts is how often a service that dies is started again before it is
+// given up.
+const restarts = 20
+
+// process is one of floe's programs that is kept running.
+type process struct {
+	name    string
+	program string
+	args    func(again bool) []string
+	log     *os.File
+	say     func(string, ...any)
+	cancel  context.CancelFunc
+	done    chan struct{}
+}
+
+// startProcess starts a program and keeps it running until stop. What makes it
+// give up is sent to failed.
+func startProcess(name, log string, args func(bool) []string, say func(string, ...any), failed chan<- error) (*process, error) {
+	program, err := sibling(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // inside the person's own data folder
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &process{name: name, program: program, args: args, log: f, say: say, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		err := errors.Join(p.keep(ctx), f.Close())
+		if err != nil {
+			failed <- err
+		}
+	}()
+	return p, nil
+}
+
+// stop ends the program and waits until it is gone.
+func (p *process) stop() {
+	p.cancel()
+	<-p.done
+}
+
+// sibling finds a program of floe: beside this one, or on the PATH.
+func sibling(name string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	beside := filepath.Join(filepath.Dir(self), name)
+	if _, err := os.Stat(beside); err == nil {
+		return beside, nil
+	}
+	if found, err := exec.LookPath(name); err == nil {
+		return found, nil
+	}
+	return "", fmt.Errorf("the program %s is neither beside %s nor on the PATH; `make build` builds it", name, self)
+}
+
+// keep runs the program again and again until the context ends. One that ends
+// by itself with an exit code has said what is wrong, and one that is killed too
+// often will not get better: both are given up.
+func (p *process) keep(ctx context.Context) error {
+	// The parent-death signal is tied to the thread that starts the child.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for try := 0; ; try++ {
+		err := p.once(ctx, try > 0)
+		if ctx.Err() != nil {
+			return nil
+		}
+		var exit *exec.ExitError
+		killed := errors.As(err, &exit) && !exit.Exited()
+		if !killed && try == 0 || try == restarts {
+			return fmt.Errorf("%s ended (%w); its last words in %s:\n%s", p.name, err, p.log.Name(), tail(p.log.Name(), 8))
+		}
+		p.say("%s ended (%v); starting it again", p.name, err)
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// once runs the program until it ends or the context does; then it gets SIGTERM,
+// and SIGKILL if it does not listen.
+func (p *process) once(ctx context.Context, again bool) error {
+	cmd := exec.CommandContext(ctx, p.program, p.args(again)...) //nolint:gosec // floe's own programs
+	cmd.Stdout, cmd.Stderr = p.log, p.log
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 30 * time.Second
+	ownGroup(cmd)
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	return errors.New("exit code 0")
+}
+
+// tail is the end of a log, for an error message.
+func tail(file string, lines int) string {
+	body, err := os.ReadFile(file) //nolint:gosec // a log of ours
+	if err != nil {
+		return err.Error()
+	}
+	all := strings.Split(strings.TrimRight(string(body), "\n"), "\n")
+	return "  " + strings.Join(all[max(0, len(all)-lines):], "\n  ")
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"floe/internal/artifact"
+	"floe/internal/connect"
+)
+
+// app is what the commands share: where they write, and the connections, made
+// when first asked for.
+type app struct {
+	in       io.Reader
+	out      io.Writer // data
+	err      io.Writer // everything else
+	flags    connect.Flags
+	output   string
+	noColor  bool
+	settings *connect.Settings
+	temporal client.Client
+	steps    *artifact.Steps
+}
+
+// run parses the arguments, does the work, and turns the outcome into an exit code.
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	a := &app{in: in, out: out, err: errOut}
+	defer a.close()
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := codeOf(ctx, err)
+	if code == exitInterrupted && errors.Is(err, context.Canceled) {
+		return code // the person knows that they interrupted
+	}
+	fmt.Fprintf(errOut, "starter: %v\n", err)
+	return code
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "starter",
+		Short: "Run closed-loop RL experiments that survive any crash",
+		Long: `floe runs experiments in which a designer writes the training environment of
+the next round: generate, train, validate, design, round after round. Every
+step is durable: kill anything, start it again, and the run goes on.
+
+  starter demo                     a whole experiment on this machine, nothing needed
+  starter dev                      Temporal, its UI, an S3 store and a worker, until Ctrl-C
+  starter run examples/demo.yaml   start an experiment and follow it
+  starter list                     what has run, and how it went`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	pf := root.PersistentFlags()
+	a.flags.Register(pf)
+	pf.StringVarP(&a.output, "output", "o", "table", "format of data on stdout: table, json or yaml")
+	pf.BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkOutput() }
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fail(exitUsage, "%w; see %s --help", err, c.CommandPath())
+	})
+	must(root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
+	root.AddGroup(&cobra.Group{ID: "run", Title: "Experiments:"}, &cobra.Group{ID: "see", Title: "Looking:"}, &cobra.Group{ID: "here", Title: "This machine:"})
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, c := range cmds {
+			c.GroupID = group
+			usageErrors(c)
+			root.AddCommand(c)
+		}
+	}
+	add("run", a.runCmd(), a.validateCmd(), a.watchCmd(), a.cancelCmd())
+	add("see", a.listCmd(), a.showCmd(), a.reportCmd(), a.artifactsCmd())
+	add("here", a.demoCmd(), a.devCmd(), a.schemaCmd(), a.versionCmd())
+	usageErrors(root)
+	return root
+}
+
+// usageErrors gives wrong arguments of a command and its children exit code 2.
+func usageErrors(c *cobra.Command) {
+	check := c.Args
+	if check == nil {
+		check = cobra.ArbitraryArgs
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return fail(exitUsage, "%w; see %s --help", err, c.CommandPath())
+		}
+		return nil
+	}
+	for _, child := range c.Commands() {
+		usageErrors(child)
+	}
+}
+
+func (a *app) checkOutput() error {
+	switch a.output {
+	case "table", "json", "yaml":
+		return nil
+	}
+	return fail(exitUsage, "--output is %q; want table, json or yaml", a.output)
+}
+
+// color says whether a writer gets colours: a terminal, unless told otherwise.
+func (a *app) color(w io.Writer) bool {
+	return !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal(w)
+}
+
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}
+
+// say writes a line for people to stderr.
+func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
+
+// resolved settles the connection settings, once.
+func (a *app) resolved() (connect.Settings, error) {
+	if a.settings == nil {
+		s, err := connect.Resolve(a.flags)
+		if err != nil {
+			return s, err
+		}
+		a.settings = &s
+	}
+	return *a.settings, nil
+}
+
+// client dials Temporal, once.
+func (a *app) client(ctx context.Context) (client.Client, error) {
+	if a.temporal != nil {
+		return a.temporal, nil
+	}
+	s, err := a.resolved()
+	if err != nil {
+		return nil, err
+	}
+	a.temporal, err = s.Dial(ctx, nil)
+	return a.temporal, err
+}
+
+// store opens the artifact store, once.
+func (a *app) store(ctx context.Context) (*artifact.Steps, error) {
+	if a.steps != nil {
+		return a.steps, nil
+	}
+	s, err := a.resolved()
+	if err != nil {
+		return nil, err
+	}
+	store, err := s.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.steps = &artifact.Steps{Store: store}
+	return a.steps, nil
+}
+
+// reconnect forgets connections: services have just been started.
+func (a *app) reconnect() {
+	a.close()
+	a.settings, a.temporal, a.steps = nil, nil, nil
+}
+
+func (a *app) close() {
+	if a.temporal != nil {
+		a.temporal.Close()
+	}
+}
+
+// must is for what only a mistake in this program can make fail.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

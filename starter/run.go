@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+
+	"floe/activities"
+	"floe/internal/config"
+	"floe/internal/env/all"
+	"floe/internal/experiment"
+	"floe/workflows"
+)
+
+// memoSpec is the workflow memo that holds the effective spec.
+const memoSpec = "floe_spec"
+
+func (a *app) runCmd() *cobra.Command {
+	var sets []string
+	var p ports
+	var dev, keep, detach bool
+	var name string
+	c := &cobra.Command{
+		Use:   "run SPEC",
+		Short: "Start an experiment and follow it",
+		Long: `Starts the experiment of a file and follows it to its end. The name in the file
+is its identity: running the same name again re-attaches to it, shows its result
+if it is done, and goes on where it stopped if it failed or was cancelled. Steps
+that are done are never done again. Ctrl-C stops following, not the experiment.`,
+		Example: `  starter run examples/demo.yaml
+  starter run examples/demo.yaml --name my-run --set seed=7 --set trainer.rollouts=16
+  starter run examples/demo.yaml --dev      # with services of its own on this machine`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: yamlFiles,
+		RunE: func(c *cobra.Command, args []string) error {
+			if name != "" {
+				sets = append(sets, "name="+name)
+			}
+			spec, err := loadSpec(args[0], sets)
+			if err != nil {
+				return err
+			}
+			again := "starter run " + strings.Join(append(args, repeatFlags(name, sets)...), " ")
+			f := func(ctx context.Context) error { return a.runSpec(ctx, spec, detach, again) }
+			if dev || keep {
+				return a.withServices(c.Context(), p, keep, f)
+			}
+			return f(c.Context())
+		},
+	}
+	c.Flags().StringArrayVar(&sets, "set", nil, "override a field, such as `trainer.rollouts=16`; can be repeated")
+	c.Flags().StringVar(&name, "name", "", "override the name")
+	c.Flags().BoolVar(&dev, "dev", false, "start services on this machine for as long as this runs")
+	c.Flags().BoolVar(&keep, "keep", false, "like --dev, but leave the services running")
+	c.Flags().BoolVar(&detach, "detach", false, "start only; do not follow")
+	p.register(c.Flags())
+	return c
+}
+
+func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// repeatFlags are the flags that start the same experiment again.
+func repeatFlags(name string, sets []string) []string {
+	var flags []string
+	if name != "" {
+		flags = append(flags, "--name "+name)
+	}
+	for _, s := range sets {
+		if !strings.HasPrefix(s, "name=") || name == "" {
+			flags = append(flags, "--set "+s)
+		}
+	}
+	return flags
+}
+
+// loadSpec reads an experiment file strictly.
+func loadSpec(file string, sets []string) (experiment.Spec, error) {
+	src, err := os.ReadFile(file) //nolint:gosec // the person named it
+	if err != nil {
+		return experiment.Spec{}, fail(exitUsage, "%w", err)
+	}
+	return config.Load(file, src, sets, all.Open)
+}
+
+// runSpec starts or re-attaches, follows, and shows the result.
+func (a *app) runSpec(ctx context.Context, spec experiment.Spec, detach bool, again string) error {
+	c, err := a.client(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := a.store(ctx); err != nil {
+		return err
+	}
+	run, err := a.start(ctx, c, spec)
+	if err != nil {
+		return err
+	}
+	if url := a.uiURL(run); url != "" {
+		a.say("Temporal UI: %s", url)
+	}
+	if detach {
+		a.say("started; follow it with: starter watch %s", spec.Name)
+		return nil
+	}
+	err = a.follow(ctx, c, run)
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
+		a.say("no longer following; the experiment is not lost. Go on with:\n  %s", again)
+		return &codedError{exitInterrupted, context.Canceled}
+	}
+	if err != nil {
+		return err
+	}
+	return a.conclude(ctx, spec.Name, run)
+}
+
+// start starts the experiment, or attaches to the one of this name. A name that
+// belongs to another spec is refused with the difference.
+func (a *app) start(ctx context.Context, c client.Client, spec experiment.Spec) (client.WorkflowRun, error) {
+	old, status, err := a.registered(ctx, c, spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil {
+		if diff := config.Diff(*old, spec); len(diff) > 0 {
+			return nil, fail(exitUsage, "the name %s belongs to an experiment with another spec:\n  %s\nchoose another name (--name)",
+				spec.Name, strings.Join(diff, "\n  "))
+		}
+	}
+	id := workflows.ExperimentID(spec.Name)
+	switch status {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		a.say("experiment %s is running; following it", spec.Name)
+		return c.GetWorkflow(ctx, id, ""), nil
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		a.say("experiment %s is done already", spec.Name)
+		return c.GetWorkflow(ctx, id, ""), nil
+	}
+	if old != nil {
+		a.say("experiment %s ended early (%s); starting it again: steps that are done are not done again", spec.Name, stateWord(status))
+	} else {
+		a.say("starting experiment %s", spec.Name)
+	}
+	return c.ExecuteWorkflow(ctx, startOptions(spec, id), workflows.Experiment, workflows.ExperimentInput{Spec: spec})
+}
+
+func startOptions(spec experiment.Spec, id string) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID:                       id,
+		TaskQueue:                workflows.QueueWork,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            fmt.Sprintf("%s: %d rounds, designer %s, %s", spec.Name, spec.Rounds, spec.Designer.Kind, spec.Designer.Context),
+		StaticDetails:            fmt.Sprintf("%d samples and %d epochs per round, seed %d, objective %s", spec.Samples, spec.Epochs, spec.Seed, spec.Objective),
+		Memo:                     map[string]any{memoSpec: spec},
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			workflows.AttrExperiment.ValueSet(spec.Name),
+			workflows.AttrVariant.ValueSet(spec.Designer.Context),
+			workflows.AttrDesigner.ValueSet(spec.Designer.Kind),
+			workflows.AttrState.ValueSet(workflows.StatePreparing),
+		),
+	}
+}
+
+// registered finds what is known of a name: from the workflow if Temporal has
+// it, else from the artifacts, which outlive a server.
+func (a *app) registered(ctx context.Context, c client.Client, name string) (*experiment.Spec, enumspb.WorkflowExecutionStatus, error) {
+	d, err := c.DescribeWorkflowExecution(ctx, workflows.ExperimentID(name), "")
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		spec, err := a.storedSpec(ctx, name)
+		return spec, enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, err
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	spec, err := memoOf(d)
+	return spec, d.WorkflowExecutionInfo.Status, err
+}
+
+func memoOf(d *workflowservice.DescribeWorkflowExecutionResponse) (*experiment.Spec, error) {
+	field, ok := d.WorkflowExecutionInfo.GetMemo().GetFields()[memoSpec]
+	if !ok {
+		return nil, fmt.Errorf("workflow %s carries no spec; it was not started by this program", d.WorkflowExecutionInfo.Execution.WorkflowId)
+	}
+	var spec experiment.Spec
+	if err := converter.GetDefaultDataConverter().FromPayload(field, &spec); err != nil {
+		return nil, fmt.Errorf("spec of workflow %s: %w", d.WorkflowExecutionInfo.Execution.WorkflowId, err)
+	}
+	return &spec, nil
+}
+
+func (a *app) storedSpec(ctx context.Context, name string) (*experiment.Spec, error) {
+	steps, err := a.store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	src, err := steps.GetDoc(ctx, name, activities.DocSpec)
+	if isNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	spec, err := config.Load(activities.DocSpec+" of "+name, src, nil, all.Open)
+	return &spec, err
+}
+
+// stateWord is a workflow status in one lower-case word.
+func stateWord(s enumspb.WorkflowExecutionStatus) string {
+	if s == enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED {
+		return "lost"
+	}
+	return strings.ToLower(strings.TrimPrefix(s.String(), "WORKFLOW_EXECUTION_STATUS_"))
+}
+
+// uiURL is the page of a run in the Temporal UI; empty if no UI is known.
+func (a *app) uiURL(run client.WorkflowRun) string {
+	s, err := a.resolved()
+	if err != nil || s.UI == "" {
+		return ""
+	}
+	url := strings.TrimRight(s.UI, "/") + "/namespaces/" + s.Namespace() + "/workflows/" + run.GetID()
+	if run.GetRunID() != "" {
+		url += "/" + run.GetRunID()
+	}
+	return url
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"floe/internal/stack"
+)
+
+// readyWithin bounds the wait for a service to come up.
+const readyWithin = 60 * time.Second
+
+// ports of the development stack; 0 is any free one.
+type ports struct{ temporal, ui, s3 int }
+
+func (p *ports) register(fs *pflag.FlagSet) {
+	fs.IntVar(&p.temporal, "temporal-port", 7233, "`PORT` of the Temporal server that is started (0: any free one)")
+	fs.IntVar(&p.ui, "ui-port", 8233, "`PORT` of the Temporal Web UI that is started")
+	fs.IntVar(&p.s3, "s3-port", 9233, "`PORT` of the S3 store that is started")
+}
+
+// services supervises the development stack and a worker on this machine. Both
+// are started again when they die.
+type services struct {
+	data    string
+	ports   ports
+	say     func(format string, args ...any)
+	lock    *os.File
+	running []*process // in the order of their start
+	failed  chan error // why a service could not be kept up
+}
+
+var errOther = errors.New("another starter runs the services")
+
+// startServices brings up what is not running yet. Where another starter
+// supervises this folder it waits for that one's stack and returns errOther.
+func startServices(ctx context.Context, data string, p ports, say func(string, ...any)) (*services, error) {
+	if err := os.MkdirAll(filepath.Join(data, "logs"), 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := takeLock(filepath.Join(data, "dev.lock"))
+	if errors.Is(err, errOther) {
+		if err := waitStack(ctx, data, nil); err != nil {
+			return nil, err
+		}
+		return nil, errOther
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &services{data: data, ports: p, say: say, lock: lock, failed: make(chan error, 2)}
+	if err := s.up(ctx); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// up starts the stack, unless one runs already, and then the worker.
+func (s *services) up(ctx context.Context) error {
+	if info, err := stack.Read(s.data); err != nil || !info.Alive() {
+		if err := s.start("devstack", s.stackArgs); err != nil {
+			return err
+		}
+	}
+	if err := waitStack(ctx, s.data, s.failed); err != nil {
+		return err
+	}
+	return s.start("worker", func(bool) []string { return []string{"--data", s.data} })
+}
+
+// stackArgs keeps the ports when a stack that died is started again: the worker
+// and everybody else hold on to its addresses.
+func (s *services) stackArgs(again bool) []string {
+	p := s.ports
+	if info, err := stack.Read(s.data); again && err == nil {
+		p = ports{portOf(info.Temporal), portOf(info.UI), portOf(info.S3)}
+	}
+	return []string{
+		"--data", s.data, "-q", "--temporal-port", strconv.Itoa(p.temporal),
+		"--ui-port", strconv.Itoa(p.ui), "--s3-port", strconv.Itoa(p.s3),
+	}
+}
+
+// portOf is the port of an address or URL of this machine; 0 if it has none.
+func portOf(address string) int {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		address = u.Host
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (s *services) start(name string, args func(again bool) []string) error {
+	p, err := startProcess(name, filepath.Join(s.data, "logs", name+".log"), args, s.say, s.failed)
+	if err == nil {
+		s.running = append(s.running, p)
+	}
+	return err
+}
+
+// Stop stops what was started, last first, and returns when all of it is gone.
+func (s *services) Stop() {
+	for i := len(s.running) - 1; i >= 0; i-- {
+		s.running[i].stop()
+	}
+	if err := s.lock.Close(); err != nil {
+		s.say("release %s: %v", s.lock.Name(), err)
+	}
+}
+
+// waitStack waits until the stack's file says that it is up.
+func waitStack(ctx context.Context, data string, failed <-chan error) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if info, err := stack.Read(data); err == nil && info.Alive() {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case err := <-failed:
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the development stack in %s: %w", data, ctx.Err())
+		}
+	}
+}
+
+// takeLock makes this process the one supervisor of a folder. The file holds
+// its pid, for `dev --stop` and for people.
+func takeLock(file string) (*os.File, error) {
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // inside the person's own data folder
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // a descriptor fits
+		return nil, errors.Join(errOther, f.Close())
+	}
+	if err := f.Truncate(0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	_, err = fmt.Fprintf(f, "%d\n", os.Getpid())
+	return f, err
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"floe/internal/experiment"
+	"floe/workflows"
+)
+
+// view shows a status as it changes: redrawn in place on a terminal, as plain
+// lines where each says something new otherwise.
+type view struct {
+	mu      sync.Mutex
+	w       io.Writer
+	color   bool
+	live    bool
+	started time.Time
+	drawn   int // lines on the terminal that the next frame replaces
+	last    workflows.Status
+	tenth   int // progress at the last plain line, in tenths
+	quiet   string
+}
+
+func newView(w io.Writer, color, live bool) *view {
+	return &view{w: w, color: color, live: live, started: time.Now(), tenth: -1}
+}
+
+// show draws a status.
+func (v *view) show(s workflows.Status) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.quiet = ""
+	if v.live {
+		v.draw(append(v.history(s), v.bar(s)))
+	} else {
+		v.lines(s)
+	}
+	v.last = s
+}
+
+// waiting says once why nothing moves.
+func (v *view) waiting(err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.quiet != "" {
+		return
+	}
+	v.quiet = err.Error()
+	text := "waiting for the server or a worker: " + firstLine(v.quiet)
+	if v.live {
+		v.draw(append(v.history(v.last), v.paint("33", text)))
+		return
+	}
+	fmt.Fprintln(v.w, text)
+}
+
+// close leaves the last frame on the screen.
+func (v *view) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.drawn = 0
+}
+
+func (v *view) draw(lines []string) {
+	if v.drawn > 0 {
+		fmt.Fprintf(v.w, "\x1b[%dA\x1b[J", v.drawn)
+	}
+	for _, l := range lines {
+		fmt.Fprintln(v.w, l)
+	}
+	v.drawn = len(lines)
+}
+
+// history is one line per thing that is known already.
+func (v *view) history(s workflows.Status) []string {
+	var lines []string
+	if s.Base != nil {
+		lines = append(lines, fmt.Sprintf("  untrained   %s", figures(*s.Base)))
+	}
+	for _, r := range s.Done {
+		lines = append(lines, fmt.Sprintf("  round %-2d    %s   next design: %s", r.Round, figures(r.Rates), r.Outcome))
+	}
+	return lines
+}
+
+func figures(r experiment.Rates) string {
+	return fmt.Sprintf("%5.1f %% valid %5.1f %% optimal  (n = %d)", 100*r.ValidRate(), 100*r.OptimalRate(), r.N)
+}
+
+const barWidth = 28
+
+// bar is the line of what goes on now.
+func (v *view) bar(s workflows.Status) string {
+	if s.State == workflows.StateDone {
+		return v.paint("32", "  done") + v.elapsed()
+	}
+	p := s.Progress
+	share := 0.0
+	if p.Total > 0 {
+		share = min(1, float64(p.Done)/float64(p.Total))
+	}
+	full := int(share * barWidth)
+	bar := v.paint("36", strings.Repeat("█", full)) + strings.Repeat("░", barWidth-full)
+	return fmt.Sprintf("  %-13s %-14s %s %3.0f %%  %s%s", position(s), p.Step, bar, 100*share, p.Note, v.elapsed())
+}
+
+func (v *view) elapsed() string {
+	return v.paint("2", fmt.Sprintf("  %s", time.Since(v.started).Round(time.Second)))
+}
+
+func (v *view) paint(code, text string) string {
+	if !v.color {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func position(s workflows.Status) string {
+	switch {
+	case s.Progress.Round < 0:
+		return "preparing"
+	case s.Progress.Round >= s.Rounds:
+		return "benchmarks"
+	default:
+		return fmt.Sprintf("round %d of %d", s.Progress.Round+1, s.Rounds)
+	}
+}
+
+// lines writes what is new since the last status, for logs.
+func (v *view) lines(s workflows.Status) {
+	if s.Base != nil && v.last.Base == nil {
+		fmt.Fprintf(v.w, "untrained: %s\n", figures(*s.Base))
+	}
+	for _, r := range s.Done[min(len(v.last.Done), len(s.Done)):] {
+		fmt.Fprintf(v.w, "round %d: %s; next design: %s\n", r.Round, figures(r.Rates), r.Outcome)
+	}
+	p, before := s.Progress, v.last.Progress
+	if p.Round != before.Round || p.Step != before.Step {
+		v.tenth = -1
+	}
+	tenth := 0
+	if p.Total > 0 {
+		tenth = 10 * p.Done / p.Total
+	}
+	if tenth > v.tenth && p.Step != "" && s.State != workflows.StateDone {
+		fmt.Fprintf(v.w, "%s: %s %d %% %s\n", position(s), p.Step, 10*tenth, p.Note)
+		v.tenth = tenth
+	}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

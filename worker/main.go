@@ -1,0 +1,128 @@
+// The worker hosts the workflows and activities of floe. Any number of workers
+// can share the work; one that dies costs its last seconds, nothing more.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+	"go.temporal.io/sdk/worker"
+
+	"floe/internal/connect"
+	"floe/internal/temporalclient"
+	"floe/internal/version"
+	"floe/workflows"
+)
+
+// Exit codes, the same as the starter's.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitUnreachable = 4
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// settings are what a person can choose about a worker.
+type settings struct {
+	flags connect.Flags
+	work  int
+	jobs  int
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	s, code := parse(args, stdout, stderr)
+	if code >= 0 {
+		return code
+	}
+	if code, err := serve(ctx, s, stdout, stderr); err != nil {
+		fmt.Fprintf(stderr, "worker: %v\n", err)
+		return code
+	}
+	return 0
+}
+
+// parse reads the flags; a code of 0 or more ends the program.
+func parse(args []string, stdout, stderr io.Writer) (settings, int) {
+	var s settings
+	fs := pflag.NewFlagSet("worker", pflag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.Usage = func() {}
+	s.flags.Register(fs)
+	fs.IntVar(&s.work, "work", 4, "CPU activities at the same time (generating, scoring, designing)")
+	fs.IntVar(&s.jobs, "jobs", 1, "training jobs at the same time: one per device")
+	show := fs.Bool("version", false, "print the version")
+	switch err := fs.Parse(args); {
+	case err == pflag.ErrHelp:
+		fmt.Fprintf(stdout, "Usage: worker [flags]\n\nHosts floe's workflows and activities until it is interrupted.\n\n%s", fs.FlagUsages())
+		return s, 0
+	case err != nil:
+		fmt.Fprintf(stderr, "worker: %v; see worker --help\n", err)
+		return s, exitUsage
+	case fs.NArg() > 0 || s.work < 1 || s.jobs < 1:
+		fmt.Fprintf(stderr, "worker: found arguments %q, --work %d, --jobs %d; want no arguments and at least 1 of each\n", fs.Args(), s.work, s.jobs)
+		return s, exitUsage
+	case *show:
+		fmt.Fprintln(stdout, version.Get())
+		return s, 0
+	}
+	return s, -1
+}
+
+// serve polls until the context ends, then lets running activities stop.
+func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error) {
+	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	to, err := connect.Resolve(s.flags)
+	if err != nil {
+		return exitUsage, err
+	}
+	c, err := to.Dial(ctx, logger)
+	if err != nil {
+		return exitUnreachable, err
+	}
+	defer c.Close()
+	store, err := to.Store(ctx)
+	if err != nil {
+		return exitUnreachable, err
+	}
+	opts, err := temporalclient.Options(to.Temporal)
+	if err != nil {
+		return exitUsage, err
+	}
+	if err := temporalclient.EnsureSearchAttributes(ctx, c, opts.Namespace, workflows.SearchAttributes); err != nil {
+		return exitFailed, err
+	}
+	acts := wire(c, store)
+	work, jobs := workers(c, acts, s)
+	fmt.Fprintf(stdout, "worker ready: temporal %s · namespace %s · artifacts %s\n", opts.HostPort, opts.Namespace, store.URL(""))
+	return pollUntil(ctx, work, jobs)
+}
+
+// pollUntil runs the workers until the context ends or one of them fails.
+func pollUntil(ctx context.Context, workers ...worker.Worker) (int, error) {
+	for i, w := range workers {
+		if err := w.Start(); err != nil {
+			stopAll(workers[:i])
+			return exitFailed, fmt.Errorf("start polling: %w", err)
+		}
+	}
+	<-ctx.Done()
+	stopAll(workers)
+	return 0, nil
+}
+
+func stopAll(workers []worker.Worker) {
+	for _, w := range workers {
+		w.Stop()
+	}
+}

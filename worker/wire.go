@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"floe/activities"
+	"floe/internal/artifact"
+	"floe/internal/designer"
+	"floe/internal/designer/openai"
+	"floe/internal/designer/rule"
+	"floe/internal/env/all"
+	"floe/internal/experiment"
+	"floe/internal/version"
+	"floe/workflows"
+)
+
+// stopTimeout is how long running activities get to stop when the worker does.
+const stopTimeout = 20 * time.Second
+
+// heartbeatThrottle lets progress reach the server often enough for a live view.
+const heartbeatThrottle = time.Second
+
+// wire is the only list of adapters.
+func wire(c client.Client, store artifact.Store) *activities.Activities {
+	build := provenance()
+	return &activities.Activities{
+		Steps:       artifact.Steps{Store: store, Version: build.Version, Host: build.Host},
+		Environment: all.Open,
+		Designer:    newDesigner,
+		Tell: func(ctx context.Context, id string, p activities.Progress) error {
+			return c.SignalWorkflow(ctx, id, "", workflows.SignalProgress, p)
+		},
+		Build: build,
+	}
+}
+
+// newDesigner makes a designer: a model behind an endpoint, or a rule.
+func newDesigner(spec experiment.DesignerSpec) (designer.Designer, error) {
+	if spec.Kind == "openai" {
+		return openai.New(openai.Settings{Endpoint: spec.Endpoint, Model: spec.Model, Key: os.Getenv("OPENAI_API_KEY")})
+	}
+	return rule.New(spec.Kind)
+}
+
+func provenance() experiment.Provenance {
+	v := version.Get()
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return experiment.Provenance{
+		Version: v.Version, Commit: v.Commit, Dirty: v.Dirty, GoVersion: v.Go, Modules: v.Modules,
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Host: host, CPUs: runtime.NumCPU(),
+	}
+}
+
+// workers makes one poller per queue. Jobs hold a device: few at a time, and
+// never in the way of the small work.
+func workers(c client.Client, acts *activities.Activities, s settings) (work, jobs worker.Worker) {
+	base := worker.Options{
+		WorkerStopTimeout:                stopTimeout,
+		MaxHeartbeatThrottleInterval:     heartbeatThrottle,
+		DefaultHeartbeatThrottleInterval: heartbeatThrottle,
+		// A machine that trains on all cores may starve a workflow task for a while.
+		DeadlockDetectionTimeout: 10 * time.Second,
+	}
+	small, large := base, base
+	small.MaxConcurrentActivityExecutionSize = s.work
+	large.MaxConcurrentActivityExecutionSize = s.jobs
+	large.DisableWorkflowWorker = true
+
+	work = worker.New(c, workflows.QueueWork, small)
+	workflows.Register(work)
+	work.RegisterActivity(acts)
+	jobs = worker.New(c, workflows.QueueJobs, large)
+	jobs.RegisterActivity(acts)
+	return work, jobs
+}

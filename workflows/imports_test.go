@@ -1,0 +1,11 @@
+package workflows_test
+
+import (
+	"testing"
+
+	"floe/internal/importtest"
+)
+
+func TestImports(t *testing.T) {
+	importtest.Check(t, append([]importtest.Rule{importtest.NoAWS, importtest.NoOpenAI}, importtest.NoAdapters...)...)
+}

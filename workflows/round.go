@@ -1,0 +1,100 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"floe/activities"
+	"floe/internal/experiment"
+)
+
+// RoundInput starts one round.
+type RoundInput struct {
+	Where activities.Where `json:"where"`
+	Spec  experiment.Spec  `json:"spec"`
+	// Refs are the experiment's artifacts so far: round 0's curriculum, the
+	// untrained policy, the validation set, and the rounds before this one.
+	Refs        activities.Refs `json:"refs"`
+	ModelCalls  int             `json:"model_calls"`  // designer calls left
+	ModelTokens int             `json:"model_tokens"` // designer tokens left
+}
+
+// RoundResult is what one round made and found.
+type RoundResult struct {
+	Refs        activities.RoundRefs `json:"refs"`
+	Rates       experiment.Rates     `json:"rates"`
+	Outcome     string               `json:"outcome"` // of the design
+	ModelCalls  int                  `json:"model_calls"`
+	ModelTokens int                  `json:"model_tokens"`
+}
+
+// Round generates, trains, validates and designs. Each step's artifact is the
+// next one's input, so a round that is run again goes on where the last one ended.
+func Round(ctx workflow.Context, in RoundInput) (RoundResult, error) {
+	curriculum, policy := in.startingPoint()
+	limits := in.Spec.Limits
+	refs := activities.RoundRefs{Round: in.Where.Round, Curriculum: curriculum}
+
+	note(ctx, in, "generating %d samples", in.Spec.Samples)
+	data, err := call(ctx, cpuWork, limits, in.summary("generate %d samples", in.Spec.Samples), do.Generate,
+		activities.GenerateInput{Where: in.Where, Spec: in.Spec, Curriculum: curriculum.ID})
+	if err != nil {
+		return RoundResult{}, fmt.Errorf("generate: %w", err)
+	}
+	refs.Dataset = data.Done
+
+	note(ctx, in, "training %d epochs on %d samples", in.Spec.Epochs, data.Samples)
+	trained, err := call(ctx, jobWork, limits, in.summary("train %d epochs", in.Spec.Epochs), do.Train,
+		activities.TrainInput{Where: in.Where, Spec: in.Spec, Dataset: data.ID, Init: policy.ID})
+	if err != nil {
+		return RoundResult{}, fmt.Errorf("train: %w", err)
+	}
+	refs.Policy = trained.Done
+
+	note(ctx, in, "validating")
+	scored, err := call(ctx, cpuWork, limits, in.summary("validate"), do.Evaluate, activities.EvaluateInput{
+		Where: in.Where, Spec: in.Spec, Policy: trained.ID, Dataset: in.Refs.Validation.ID,
+		Label: fmt.Sprintf("round %d", in.Where.Round), Set: "validation",
+	})
+	if err != nil {
+		return RoundResult{}, fmt.Errorf("validate: %w", err)
+	}
+	refs.Scorecard = scored.Done
+
+	note(ctx, in, "%s valid; designing the next curriculum", percent(scored.Rates.ValidRate()))
+	designed, err := call(ctx, cpuWork, limits, in.summary("design the next curriculum: %s", in.Spec.Designer.Kind), do.Design,
+		activities.DesignInput{
+			Where: in.Where, Spec: in.Spec, Refs: in.Refs, Round: refs,
+			ModelCalls: in.ModelCalls, ModelTokens: in.ModelTokens,
+		})
+	if err != nil {
+		return RoundResult{}, fmt.Errorf("design: %w", err)
+	}
+	refs.Design = designed.Done
+
+	note(ctx, in, "done: %s valid, %s optimal; design %s: %s", percent(scored.Rates.ValidRate()),
+		percent(scored.Rates.OptimalRate()), designed.Outcome, designed.Rationale)
+	return RoundResult{refs, scored.Rates, designed.Outcome, designed.ModelCalls, designed.ModelTokens}, nil
+}
+
+// startingPoint is the curriculum that the last design proposed and the policy
+// that the last training left; before any round, round 0's draw and the base.
+func (in RoundInput) startingPoint() (curriculum, policy activities.Done) {
+	if len(in.Refs.Rounds) == 0 {
+		return in.Refs.Curriculum, in.Refs.Policy
+	}
+	last := in.Refs.Rounds[len(in.Refs.Rounds)-1]
+	return last.Design, last.Policy
+}
+
+func (in RoundInput) summary(format string, args ...any) string {
+	return fmt.Sprintf("round %d of %d: ", in.Where.Round+1, in.Spec.Rounds) + fmt.Sprintf(format, args...)
+}
+
+// note writes the line that the Temporal UI shows on top of this round.
+func note(ctx workflow.Context, in RoundInput, format string, args ...any) {
+	workflow.SetCurrentDetails(ctx, in.summary(format, args...))
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
