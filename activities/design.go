@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"floe/internal/artifact"
+	"floe/internal/curriculum"
 	"floe/internal/designer"
 	"floe/internal/env"
 	"floe/internal/experiment"
@@ -36,6 +37,8 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 		report(0, 1, in.Spec.Designer.Kind)
 		t, err := designer.Design(ctx, d, in.Spec.Designer, evidence, designer.Limits{
 			Seed: name, Calls: in.ModelCalls, Tokens: in.ModelTokens,
+			Feasible: curriculum.Feasible(e, trainingOrder(in.Spec, in.Where.Round+1, experiment.Curriculum{})),
+			Beat:     func(note string) { report(0, 1, note) },
 		})
 		if err != nil {
 			return nil, err

@@ -30,6 +30,7 @@ func classify(ctx context.Context, err error) error {
 	var app *temporal.ApplicationError
 	var corrupt *artifact.CorruptError
 	var final *designer.FinalError
+	var away *designer.UnavailableError
 	switch {
 	case err == nil || errors.As(err, &app):
 		return err
@@ -41,6 +42,8 @@ func classify(ctx context.Context, err error) error {
 		return temporal.NewNonRetryableApplicationError(err.Error(), KindCorrupt, err)
 	case errors.As(err, &final):
 		return temporal.NewNonRetryableApplicationError(err.Error(), KindModel, err)
+	case errors.As(err, &away):
+		return temporal.NewApplicationErrorWithOptions(err.Error(), KindModel, temporal.ApplicationErrorOptions{NextRetryDelay: away.RetryAfter})
 	default:
 		return err
 	}

@@ -16,11 +16,16 @@ func (a *Activities) Generate(ctx context.Context, in GenerateInput) (Dataset, e
 	if err != nil {
 		return Dataset{}, classify(ctx, err)
 	}
-	round := strconv.Itoa(in.Where.Round)
-	return a.generate(ctx, in.Where, in.Spec, "generate", []env.Order{{
-		Split: env.SplitTrain, Seed: seed(in.Spec, "train", round), IDPrefix: "r" + round + "-",
-		Agents: in.Spec.Agents, Objective: in.Spec.Objective, Samples: in.Spec.Samples, Curriculum: c,
-	}})
+	return a.generate(ctx, in.Where, in.Spec, "generate", []env.Order{trainingOrder(in.Spec, in.Where.Round, c)})
+}
+
+// trainingOrder asks for a round's samples.
+func trainingOrder(spec experiment.Spec, round int, c experiment.Curriculum) env.Order {
+	number := strconv.Itoa(round)
+	return env.Order{
+		Split: env.SplitTrain, Seed: seed(spec, "train", number), IDPrefix: "r" + number + "-",
+		Agents: spec.Agents, Objective: spec.Objective, Samples: spec.Samples, Curriculum: c,
+	}
 }
 
 // GenerateValidation draws the fixed validation set: the same number of

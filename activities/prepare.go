@@ -48,16 +48,27 @@ func (a *Activities) Prepare(ctx context.Context, in PrepareInput) (Done, error)
 		Given       *experiment.Curriculum `json:"given"`
 	}{e.Version(), in.Spec.Seed, in.Spec.Curriculum}
 	_, done, err := a.step(ctx, in.Where, "curriculum", inputs, func(context.Context, experiment.StepID, func(int, int, string)) ([]artifact.Body, error) {
-		return jsonFiles(FileCurriculum, firstCurriculum(in.Spec, e))
+		c, err := firstCurriculum(in.Spec, e)
+		if err != nil {
+			return nil, err
+		}
+		return jsonFiles(FileCurriculum, c)
 	})
 	return done, err
 }
 
-func firstCurriculum(spec experiment.Spec, e env.Environment) experiment.Curriculum {
+// firstCurriculum is the given curriculum as it stands, or a draw that is moved
+// to what can be generated.
+func firstCurriculum(spec experiment.Spec, e env.Environment) (experiment.Curriculum, error) {
 	if spec.Curriculum != nil {
-		return *spec.Curriculum
+		return *spec.Curriculum, nil
 	}
-	return curriculum.Random(e.Space(), experiment.Rand(seed(spec, "curriculum", "0")))
+	drawn := curriculum.Random(e.Space(), experiment.Rand(seed(spec, "curriculum", "0")))
+	fit, _, err := curriculum.Fit(drawn, e.Space(), curriculum.Feasible(e, trainingOrder(spec, 0, drawn)))
+	if err != nil {
+		return fit, badInput(fmt.Errorf("draw round 0's curriculum: %w", err))
+	}
+	return fit, nil
 }
 
 // seed names a stream of draws. The experiment's name is not part of it: equal

@@ -3,7 +3,9 @@ package activities
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"floe/internal/artifact"
@@ -41,13 +43,13 @@ func (a *Activities) publish(ctx context.Context, in PublishInput) (Published, e
 	if err := a.Steps.PutDoc(ctx, in.Spec.Name, DocReport, html.Bytes()); err != nil {
 		return Published{}, err
 	}
-	return Published{Report: DocReport, URL: a.Steps.DocURL(in.Spec.Name, DocReport)}, nil
+	return Published{Report: DocReport, URL: a.Steps.Store.URL(artifact.DocKey(in.Spec.Name, DocReport))}, nil
 }
 
 // results reads back what the steps wrote.
 func (a *Activities) results(ctx context.Context, in PublishInput) (experiment.Results, error) {
 	r := experiment.Results{Name: in.Spec.Name, State: in.State, Spec: in.Spec}
-	if err := a.Steps.ReadDoc(ctx, in.Spec.Name, DocProvenance, &r.Provenance); err != nil && !errors.Is(err, artifact.ErrNotFound) {
+	if err := a.provenance(ctx, in.Spec.Name, &r.Provenance); err != nil {
 		return r, err
 	}
 	if in.State != "running" {
@@ -75,6 +77,21 @@ func (a *Activities) results(ctx context.Context, in PublishInput) (experiment.R
 		r.Benchmarks = append(r.Benchmarks, b)
 	}
 	return r, nil
+}
+
+// provenance reads what Prepare wrote. A cancelled experiment may have none.
+func (a *Activities) provenance(ctx context.Context, name string, p *experiment.Provenance) error {
+	body, err := a.Steps.GetDoc(ctx, name, DocProvenance)
+	if errors.Is(err, artifact.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, p); err != nil {
+		return fmt.Errorf("read %s of %s: %w", DocProvenance, name, err)
+	}
+	return nil
 }
 
 func (a *Activities) roundResult(ctx context.Context, refs RoundRefs) (experiment.RoundResult, error) {

@@ -15,8 +15,7 @@ import (
 func ensureBucket(ctx context.Context, endpoint, bucket string, keys credentials) error {
 	client := newS3Client(endpoint, keys)
 	_, err := client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &bucket})
-	var missing *types.NotFound
-	if errors.As(err, &missing) {
+	if _, missing := errors.AsType[*types.NotFound](err); missing {
 		_, err = client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &bucket})
 	}
 	if err != nil {

@@ -26,7 +26,7 @@ func (c credentials) GoString() string { return c.String() }
 
 const (
 	accessKeyName = "aws_access_key_id"
-	secretKeyName = "aws_secret_access_key"
+	secretKeyName = "aws_secret_access_key" // #nosec G101 -- a name, not a key
 	profileName   = "default"
 )
 

@@ -60,6 +60,7 @@ const (
 var version = "dev"
 
 func main() {
+	syscall.Umask(0o077) // what we write is for this user only
 	ctx := untilSignal(os.Stderr)
 	os.Exit(exitCode(run(ctx, os.Args[1:], os.Stdout, os.Stderr), os.Stderr))
 }
@@ -77,12 +78,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return serve(ctx, opts, stdout, &console{w: stderr, quiet: opts.quiet})
 }
 
-// untilSignal ends its context at the first SIGINT or SIGTERM and the process
-// at the second. The child needs no telling: it dies with us.
+// untilSignal ends its context at the first SIGINT, SIGTERM or closed terminal,
+// and the process at the second. The child needs no telling: it dies with us.
 func untilSignal(stderr io.Writer) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup means to outlive the terminal
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		<-signals
 		cancel()
@@ -96,11 +100,11 @@ func untilSignal(stderr io.Writer) context.Context {
 // exitCode reports err, if there is one to report, and turns it into the exit
 // code of the process.
 func exitCode(err error, stderr io.Writer) int {
-	var bad *usageError
+	_, usage := errors.AsType[*usageError](err)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
-	case errors.As(err, &bad):
+	case usage:
 		_, _ = fmt.Fprintf(stderr, "devstack: %v\nTry: devstack --help\n", err)
 		return exitUsage
 	default:

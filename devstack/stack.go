@@ -92,7 +92,7 @@ func (k *stack) start(ctx context.Context, o options, d dataDir, p ports) error 
 	})
 	group.Go(func() (err error) {
 		if k.temporal, err = startTemporal(groupCtx, d, p, temporalLog, k.out); err != nil {
-			return fmt.Errorf("Temporal: %w; its log is %s", err, temporalLog.path())
+			return fmt.Errorf("temporal: %w; its log is %s", err, temporalLog.path())
 		}
 		return nil
 	})

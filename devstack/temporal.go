@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -218,7 +219,10 @@ func temporalLogger(log *rollingLog, out *console) temporallog.Logger {
 	encoder := zap.NewProductionEncoderConfig()
 	encoder.EncodeTime = zapcore.ISO8601TimeEncoder
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(encoder), log, zap.WarnLevel)
-	return temporallog.NewZapLogger(zap.New(core, zap.WithFatalHook(lastWords{log, out})))
+	return temporallog.NewZapLogger(zap.New(core,
+		zap.WithFatalHook(lastWords{log, out}),
+		// The server may still talk when its log is closed: nobody wants to know.
+		zap.ErrorOutput(zapcore.AddSync(io.Discard))))
 }
 
 type lastWords struct {

@@ -33,7 +33,7 @@ func startUI(ctx context.Context, p ports) (*uiserver.Server, error) {
 	go func() { _ = ui.Start() }()
 	if err := awaitHTTP(ctx, "http://"+address(p.ui)+"/healthz"); err != nil {
 		ui.Stop()
-		return nil, fmt.Errorf("Web UI: %w", err)
+		return nil, fmt.Errorf("web UI: %w", err)
 	}
 	return ui, nil
 }

@@ -43,7 +43,7 @@ func codeOf(ctx context.Context, err error) int {
 	var coded *codedError
 	var faults *config.Faults
 	var unreachable *temporalclient.UnreachableError
-	var store *s3.UnreachableError
+	var store *s3.UnusableError
 	var noStack *connect.NoStackError
 	var notFound *serviceerror.NotFound
 	var deadline *serviceerror.DeadlineExceeded

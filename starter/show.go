@@ -48,7 +48,8 @@ type shown struct {
 	State   string              `json:"state"`
 	Failure string              `json:"failure,omitempty"`
 	UI      string              `json:"ui,omitempty"`
-	Results *experiment.Results `json:"results"` // null before the first are published
+	Status  *workflows.Status   `json:"status,omitempty"` // while it runs
+	Results *experiment.Results `json:"results"`          // null before the first are published
 }
 
 func (a *app) show(ctx context.Context, name string) error {
@@ -58,6 +59,10 @@ func (a *app) show(ctx context.Context, name string) error {
 	}
 	return a.emit(s, func(w io.Writer) error {
 		fmt.Fprintf(w, "%s: %s\n", s.Name, s.State)
+		if s.Status != nil {
+			p := s.Status.Progress
+			fmt.Fprintf(w, "%s: %s %d of %d %s\n", position(*s.Status), p.Step, p.Done, p.Total, p.Note)
+		}
 		if s.Failure != "" {
 			fmt.Fprintf(w, "%s\n", s.Failure)
 		}
@@ -101,8 +106,14 @@ func (a *app) look(ctx context.Context, name string) (shown, error) {
 	}
 	run := c.GetWorkflow(ctx, workflows.ExperimentID(name), d.WorkflowExecutionInfo.Execution.RunId)
 	s.State, s.UI = listedOf(d.WorkflowExecutionInfo).State, a.uiURL(run)
-	if d.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_FAILED {
+	switch d.WorkflowExecutionInfo.Status {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:
 		s.Failure = cause(run.Get(ctx, nil))
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		// Without a worker nobody answers; what is known besides is still shown.
+		if status, err := snapshot(ctx, c, run); err == nil {
+			s.Status = &status
+		}
 	}
 	return s, nil
 }

@@ -186,3 +186,12 @@ func firstEnv(names ...string) string {
 	}
 	return ""
 }
+
+// Namespace is the Temporal namespace that these settings lead to.
+func (s Settings) Namespace() string {
+	opts, err := temporalclient.Options(s.Temporal)
+	if err != nil {
+		return s.Temporal.Namespace
+	}
+	return opts.Namespace
+}

@@ -111,7 +111,7 @@ func Diff(from, to experiment.Curriculum) []experiment.Change {
 // joined has every row and every knob that a or b has, a's first.
 func joined(a, b experiment.Curriculum) experiment.Curriculum {
 	all := a.Clone()
-	for _, row := range b.Rows {
+	for _, row := range b.Clone().Rows {
 		i := rowIndex(all, row.Size)
 		if i < 0 {
 			all.Rows = append(all.Rows, row)

@@ -44,8 +44,8 @@ func (p *projection) repair(format string, args ...any) {
 func (p *projection) project(asked experiment.Curriculum, minShare float64) experiment.Curriculum {
 	p.drop(asked)
 	used := p.base.Clone()
-	for i, k := range used.Rows {
-		if row, ok := asked.Row(k.Size); ok {
+	for i, last := range used.Rows {
+		if row, ok := asked.Row(last.Size); ok {
 			p.row(&used.Rows[i], row)
 		}
 	}

@@ -28,19 +28,15 @@ func Node(c experiment.Curriculum) *yaml.Node {
 	sizes := &yaml.Node{Kind: yaml.MappingNode}
 	for _, row := range c.Rows {
 		settings := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-		put(settings, FieldShare, number(row.DataRatio))
+		strict.Put(settings, FieldShare, number(row.DataRatio))
 		for _, k := range row.Knobs {
-			put(settings, k.Name, number(k.Value))
+			strict.Put(settings, k.Name, number(k.Value))
 		}
-		put(sizes, row.Size, settings)
+		strict.Put(sizes, row.Size, settings)
 	}
 	root := &yaml.Node{Kind: yaml.MappingNode}
-	put(root, "sizes", sizes)
+	strict.Put(root, "sizes", sizes)
 	return root
-}
-
-func put(mapping *yaml.Node, key string, value *yaml.Node) {
-	mapping.Content = append(mapping.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, value)
 }
 
 func number(v float64) *yaml.Node {
@@ -48,5 +44,5 @@ func number(v float64) *yaml.Node {
 	if whole, decimals, _ := strings.Cut(s, "."); len(decimals) < 2 && !strings.ContainsAny(s, "eIN") {
 		s = whole + "." + decimals + "00"[len(decimals):]
 	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Value: s}
+	return strict.PlainNode(s)
 }

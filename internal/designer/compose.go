@@ -19,8 +19,8 @@ var sectionFiles embed.FS
 var templates = template.Must(template.New("").Option("missingkey=error").Funcs(template.FuncMap{
 	"join":     strings.Join,
 	"add":      func(a, b int) int { return a + b },
-	"bySize":   func(s *experiment.Scorecard) []scorecard.Row { return scorecard.BySize(*s) },
-	"byGroup":  func(s *experiment.Scorecard) []scorecard.Row { return scorecard.ByGroup(*s) },
+	"bySize":   scorecard.BySize,
+	"byGroup":  scorecard.ByGroup,
 	"headline": headline,
 	"number":   number,
 	"percent":  percent,
@@ -133,21 +133,12 @@ func percent(v float64) string { return tenths(100*v) + " %" }
 
 func tenths(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
-// number writes a setting with at most four decimals, which is finer than any
+// number writes a setting with four significant digits, which is finer than any
 // designer asks for.
-func number(v float64) string {
-	return strconv.FormatFloat(math.Round(v*1e4)/1e4, 'f', -1, 64)
-}
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-func headline(s any) string {
-	card, ok := s.(experiment.Scorecard)
-	if p, isPointer := s.(*experiment.Scorecard); isPointer {
-		card, ok = *p, true
-	}
-	if !ok {
-		return "not measured"
-	}
-	t := card.Total()
+func headline(s experiment.Scorecard) string {
+	t := s.Total()
 	return fmt.Sprintf("%s valid, %s optimal (%d answers)", share(t.Valid, t.N), share(t.Optimal, t.N), t.N)
 }
 

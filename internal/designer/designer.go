@@ -15,6 +15,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"floe/internal/curriculum"
 	"floe/internal/env"
@@ -26,7 +27,7 @@ import (
 const Version = "1"
 
 // Designer proposes the next curriculum. It may be asked again after an error
-// that is not a *FinalError, and stops early when ctx ends.
+// that is no *FinalError, and stops early when ctx ends.
 type Designer interface {
 	Propose(ctx context.Context, in Request) (Proposal, error)
 }
@@ -69,11 +70,22 @@ type FinalError struct {
 
 func (e *FinalError) Error() string { return e.Reason }
 
+// UnavailableError is trouble that may pass: asking again later can succeed.
+type UnavailableError struct {
+	Reason     string        // who could not be reached and why; holds no secret
+	RetryAfter time.Duration // how long the endpoint asks to wait; 0 if it did not say
+}
+
+func (e *UnavailableError) Error() string { return e.Reason }
+
 // Limits bound one design and name its draws.
 type Limits struct {
 	Seed   string // of the experiment and this design
 	Calls  int    // model calls left to the experiment, repairs included
 	Tokens int    // tokens left to the experiment, prompt and reply
+	// Feasible says why no task can be drawn from a row, which a legal curriculum
+	// may hold too (see curriculum.Feasible); nil if that cannot happen.
+	Feasible func(experiment.Row) error
 	// Beat is called while a model is being waited for; may be nil.
 	Beat func(note string)
 }
@@ -105,7 +117,7 @@ func Design(ctx context.Context, d Designer, spec experiment.DesignerSpec, e Evi
 	if len(p.Attempts) > 0 {
 		t.Prompt = req.Prompt
 	}
-	settle(&t, p, e.current().Curriculum, e.Space, spec.MinShare)
+	settling{e.Space, e.current().Curriculum, spec.MinShare, l.Feasible}.settle(&t, p)
 	return t, nil
 }
 
@@ -136,30 +148,54 @@ func (l Limits) beat() func(string) {
 	return l.Beat
 }
 
-// settle decides what is used: the proposal projected onto the legal space, or
-// the last curriculum.
-func settle(t *experiment.Transcript, p Proposal, previous experiment.Curriculum, space env.Space, minShare float64) {
+// settling is what decides between a proposal and its use.
+type settling struct {
+	space    env.Space
+	previous experiment.Curriculum
+	minShare float64
+	feasible func(experiment.Row) error
+}
+
+// settle decides what is used: the proposal brought to what is legal and can be
+// drawn, or the last curriculum.
+func (s settling) settle(t *experiment.Transcript, p Proposal) {
+	t.Asked = experiment.Curriculum{Rows: []experiment.Row{}}
+	if p.Fallback == "" {
+		t.Asked = complete(p.Asked, s.previous, s.space)
+		p.Fallback = s.use(t, p)
+	}
 	if p.Fallback != "" {
 		t.Outcome = OutcomeFallback
 		t.Rationale = "The last curriculum stays: " + p.Fallback
-		t.Asked = experiment.Curriculum{Rows: []experiment.Row{}}
-		t.Used = previous.Clone()
-		t.Changes = []experiment.Change{}
-		return
+		t.Used = s.previous.Clone()
 	}
-	t.Asked = complete(p.Asked, previous, space)
-	used, repairs := curriculum.Project(t.Asked, previous, space, minShare)
+	t.Changes = append([]experiment.Change{}, curriculum.Diff(s.previous, t.Used)...)
+}
+
+// use projects what was asked, and says why if nothing of it can be used.
+func (s settling) use(t *experiment.Transcript, p Proposal) (unusable string) {
+	used, repairs := curriculum.Project(t.Asked, s.previous, s.space, s.minShare)
+	if s.feasible != nil {
+		fitted, more, err := curriculum.Fit(used, s.space, s.feasible)
+		if err != nil {
+			return err.Error()
+		}
+		used, repairs = fitted, append(repairs, more...)
+	}
 	t.Used = used
 	t.Repairs = append(append([]string(nil), p.Notes...), repairs...)
-	t.Changes = curriculum.Diff(previous, used)
+	t.Outcome = outcome(p, repairs)
+	return ""
+}
+
+func outcome(p Proposal, repairs []string) string {
 	switch {
 	case len(repairs) > 0:
-		t.Outcome = OutcomeProjected
+		return OutcomeProjected
 	case p.Normalised:
-		t.Outcome = OutcomeNormalised
-	default:
-		t.Outcome = OutcomeOK
+		return OutcomeNormalised
 	}
+	return OutcomeOK
 }
 
 // complete adds the sizes and knobs that a proposal leaves out, as they stand.

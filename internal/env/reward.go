@@ -53,10 +53,11 @@ func Score(spec experiment.RewardSpec, s RewardState, v Verdict) Reward {
 	return r
 }
 
-// quotient is optimum/cost; a task whose agents start at home costs nothing and
-// is then answered perfectly.
+// quotient is optimum/cost, at most 1: an answer that beats a wrong optimum earns
+// no more than an optimal one. A task whose agents start at home costs nothing
+// and is then answered perfectly.
 func quotient(optimum, cost int) float64 {
-	if cost == 0 {
+	if cost <= optimum {
 		return 1
 	}
 	return float64(optimum) / float64(cost)

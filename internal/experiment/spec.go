@@ -8,10 +8,12 @@ package experiment
 //	doc      one sentence for the schema and the help
 //	default  the value when the key is absent; "paper" in doc marks the paper's value
 //	min, max inclusive bounds; for lists they bound the length of the list
+//	each_min, each_max  inclusive bounds of a list's entries
 //	enum     the values allowed, separated by "|"
+//	pattern  the regular expression that a string matches; want says it in words
 //	required "true" when the file must say it
 type Spec struct {
-	Name        string         `json:"name" yaml:"name" required:"true" doc:"Name of the experiment: lower-case letters, digits and dashes, at most 52. The same name is the same experiment."`
+	Name        string         `json:"name" yaml:"name" required:"true" pattern:"^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$" want:"lower-case letters, digits and inner dashes, at most 52" doc:"Name of the experiment: lower-case letters, digits and dashes, at most 52. The same name is the same experiment."`
 	Environment string         `json:"environment" yaml:"environment" default:"lake" doc:"The family of tasks."`
 	Rounds      int            `json:"rounds" yaml:"rounds" default:"3" min:"1" max:"100" doc:"Rounds of generate, train, validate, design (paper: 3)."`
 	Seed        int64          `json:"seed" yaml:"seed" default:"0" min:"0" doc:"Root of every random draw of the experiment."`
@@ -31,7 +33,7 @@ type Spec struct {
 // ValidationSpec describes the validation set. Its composition is open in the
 // paper; the defaults are ours.
 type ValidationSpec struct {
-	Sizes     []string `json:"sizes,omitempty" yaml:"sizes" doc:"Sizes in the set; all of the environment's when absent."`
+	Sizes     []string `json:"sizes,omitempty" yaml:"sizes" min:"1" doc:"Sizes in the set; all of the environment's when absent."`
 	Instances int      `json:"instances" yaml:"instances" default:"50" min:"1" max:"10000" doc:"Instances per size (ours)."`
 	Knobs     []Knob   `json:"knobs,omitempty" yaml:"knobs" doc:"Generator settings of the set, such as hole_ratio; the environment's defaults when absent."`
 }
@@ -78,7 +80,7 @@ type DesignerSpec struct {
 
 // BenchmarkSpec describes the held-out sets.
 type BenchmarkSpec struct {
-	Agents    []int `json:"agents" yaml:"agents" default:"3,4,5" doc:"One set per number of agents (paper: 3, 4, 5); [] for none."`
+	Agents    []int `json:"agents" yaml:"agents" default:"3,4,5" each_min:"2" each_max:"5" doc:"One set per number of agents (paper: 3, 4, 5); [] for none."`
 	Instances int   `json:"instances" yaml:"instances" default:"150" min:"1" max:"10000" doc:"Instances per size, a third in each wait subset of 25, 50 and 75 % (paper: 150)."`
 }
 

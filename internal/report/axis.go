@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -10,7 +11,7 @@ type axis struct{ lo, hi, step float64 }
 
 // niceAxis covers [lo, hi] with about want steps of 1, 2 or 5 times a power of ten.
 func niceAxis(lo, hi float64, want int) axis {
-	if !finite(lo) || !finite(hi) || hi < lo {
+	if !finite(hi-lo) || hi < lo {
 		lo, hi = 0, 1
 	}
 	if hi-lo < 1e-9*max(1, math.Abs(hi)) {
@@ -62,7 +63,7 @@ func spread(wanted []float64, gap, lo, hi float64) []float64 {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmpFloat(wanted[a], wanted[b]) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(wanted[a], wanted[b]) })
 	placed := slices.Clone(wanted)
 	floor := lo
 	for _, i := range order {
@@ -75,17 +76,6 @@ func spread(wanted []float64, gap, lo, hi float64) []float64 {
 		ceiling = placed[i] - gap
 	}
 	return placed
-}
-
-func cmpFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
-	}
 }
 
 // thin keeps at most limit of n indices, evenly spaced, the first and the last

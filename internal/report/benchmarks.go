@@ -13,7 +13,7 @@ var benchmarksPanel = panel{
 	Model: benchmarksModel,
 	Empty: "No benchmark has been scored.",
 	Template: `
-<p class="legend"><span class="key untrained">untrained</span><span class="key valid">trained, valid</span><span class="key optimal">trained, optimal</span></p>
+<p class="legend"><span class="key untrained">untrained</span><span class="key valid">trained, valid</span><span class="key optimal">trained, optimal</span><span class="quiet">lines: 95&#8239;% intervals</span></p>
 <div class="pair">{{range .Figures}}{{template "figure" .}}{{end}}</div>
 {{template "table" .Table}}
 {{range .Sizes}}{{template "numbers" .}}{{end}}`,
@@ -51,7 +51,7 @@ func agentsLabel(n int) string { return plural(n, "agent") }
 
 // benchmarkBars draws a pair of bars per set, with intervals.
 func benchmarkBars(class string, list []experiment.BenchmarkResult, of func(experiment.Rates) rate) template.HTML {
-	const left, right, pitch, thick = 66.0, 92.0, 52.0, 15.0
+	const left, right, pitch, thick = 66.0, 58.0, 52.0, 15.0
 	cv := &canvas{w: 460, h: pitch*float64(len(list)) + 26}
 	most, desc := 0.0, ""
 	for _, b := range list {
@@ -91,7 +91,7 @@ func benchmarkTable(list []experiment.BenchmarkResult) table {
 		Caption: "Benchmarks in %, with 95 % intervals",
 		Groups:  []heading{{Span: 2, Left: true}, {Text: "valid", Span: 5}, {Text: "optimal", Span: 5}},
 		Cols: append([]heading{leftHeading("set"), {Text: "n"}},
-			headings("untrained", "", "trained", "", "points", "untrained", "", "trained", "", "points")...),
+			headings("untrained", "interval", "trained", "interval", "points", "untrained", "interval", "trained", "interval", "points")...),
 	}
 	for _, b := range list {
 		t.Rows = append(t.Rows, benchmarkRow(agentsLabel(b.Agents), pooled(b.Base, ""), pooled(b.Trained, "")))

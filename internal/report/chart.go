@@ -1,15 +1,11 @@
 package report
 
-import (
-	"html/template"
-	"math"
-)
+import "html/template"
 
-// figure is a chart and what is said under it.
+// figure is a chart under its title.
 type figure struct {
-	SVG     template.HTML
-	Title   string
-	Caption string
+	SVG   template.HTML
+	Title string
 }
 
 // ratePoint is a rate over the rounds, at position I of the curve.
@@ -37,7 +33,7 @@ type rateChart struct {
 	y               axis
 	curves          []curve
 	endLabels       bool // name the lines at their right end
-	values          bool // print the first and the last figure
+	values          bool // print each line's last figure
 }
 
 const (
@@ -48,7 +44,7 @@ const (
 
 func (c rateChart) right() float64 {
 	if c.endLabels {
-		return 72
+		return 76
 	}
 	return 12
 }
@@ -182,26 +178,49 @@ func (c rateChart) drawValues(cv *canvas, cu curve) {
 	cv.text("value "+cu.Class, atEnd, xy{c.px(p.I) + 6, min(max(y, 9), c.h-chartBottom-3)}, p.Rate.Figure())
 }
 
-// drawEndLabels names each line where it ends, moved apart where they crowd.
-func (c rateChart) drawEndLabels(cv *canvas) {
-	var wanted []float64
-	var names []curve
+// endLabel is a line's name beside its last known point.
+type endLabel struct {
+	at   xy
+	text string
+	of   curve
+}
+
+func (c rateChart) endLabelsOf() []endLabel {
+	var list []endLabel
 	for _, cu := range c.curves {
 		runs := cu.runs()
 		if len(runs) == 0 {
 			continue
 		}
-		last := runs[len(runs)-1]
-		wanted = append(wanted, c.py(last[len(last)-1].Rate.Value())+4)
-		names = append(names, cu)
-	}
-	placed := spread(wanted, min(12, (c.h-chartTop-4)/float64(max(len(names), 1))), chartTop+4, c.h-6)
-	for i, cu := range names {
-		class := "name " + cu.Class
+		run := runs[len(runs)-1]
+		last := run[len(run)-1]
+		text := clip(cu.Name, 10)
 		if cu.Strong {
+			text += " " + last.Rate.Figure()
+		}
+		list = append(list, endLabel{xy{c.px(last.I), c.py(last.Rate.Value())}, text, cu})
+	}
+	return list
+}
+
+// drawEndLabels names each line where it ends. Names that would crowd are moved
+// apart, and a leader points back to the line.
+func (c rateChart) drawEndLabels(cv *canvas) {
+	list := c.endLabelsOf()
+	wanted := make([]float64, len(list))
+	x := 0.0
+	for i, l := range list {
+		wanted[i] = l.at.y
+		x = max(x, l.at.x+21)
+	}
+	placed := spread(wanted, min(12, (c.h-chartTop)/float64(max(len(list), 1))), chartTop, c.h-10)
+	for i, l := range list {
+		cv.line("leader", xy{l.at.x + 7, l.at.y}, xy{x - 4, placed[i]})
+		class := "name " + l.of.Class
+		if l.of.Strong {
 			class += " strong"
 		}
-		cv.text(class, atStart, xy{c.w - c.right() + 12, placed[i]}, clip(cu.Name, 10))
+		cv.text(class, atStart, xy{x, placed[i] + 4}, l.text)
 	}
 }
 
@@ -212,19 +231,4 @@ func clip(s string, limit int) string {
 		return s
 	}
 	return string(runes[:limit-1]) + "…"
-}
-
-// top is the largest upper bound that the curves reach.
-func top(curves []curve) float64 {
-	most := 0.0
-	for _, cu := range curves {
-		for _, p := range cu.Points {
-			_, hi := p.Rate.Bounds()
-			if !cu.Band {
-				hi = p.Rate.Value()
-			}
-			most = math.Max(most, hi)
-		}
-	}
-	return most
 }

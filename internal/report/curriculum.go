@@ -10,14 +10,17 @@ import (
 var curriculumPanel = panel{
 	ID:    "curriculum",
 	Title: "Curriculum",
-	Lead:  "What each round trained on, size by size. Darker is more; ▲ and ▼ mark what changed since the round before.",
+	Lead:  "What each round trained on, size by size. A stronger colour is more; ▲ and ▼ mark what changed since the round before.",
 	Model: curriculumModel,
 	Empty: "No round has a curriculum yet.",
 	Template: `
-<div class="heatmaps">{{range .Maps}}{{template "table" .}}{{end}}</div>`,
+<div class="heatmaps{{if .Long}} long{{end}}">{{range .Maps}}{{template "table" .}}{{end}}</div>`,
 }
 
-type curriculumData struct{ Maps []table }
+type curriculumData struct {
+	Maps []table
+	Long bool // too many rounds for maps side by side
+}
 
 func curriculumModel(r experiment.Results) any {
 	sizes := curriculumSizes(r)
@@ -28,15 +31,15 @@ func curriculumModel(r experiment.Results) any {
 	for i, round := range r.Rounds {
 		curricula[i] = round.Curriculum
 	}
-	var d curriculumData
+	d := curriculumData{Long: len(r.Rounds) > 5}
 	for _, field := range fields(curricula...) {
-		d.Maps = append(d.Maps, heatMap(field, sizes, r.Rounds))
+		d.Maps = append(d.Maps, heatMap(field, sizes, r.Rounds, fieldColumn(field, curricula...)))
 	}
 	return d
 }
 
 // heatMap is a table of sizes by rounds whose cells are shaded by their value.
-func heatMap(field string, sizes []string, rounds []experiment.RoundResult) table {
+func heatMap(field string, sizes []string, rounds []experiment.RoundResult, write func(float64) string) table {
 	t := table{Caption: fieldTitle(field), Class: "heat", Cols: []heading{leftHeading("size")}}
 	for _, round := range rounds {
 		t.Cols = append(t.Cols, heading{Text: roundShort(round.Round)})
@@ -50,7 +53,7 @@ func heatMap(field string, sizes []string, rounds []experiment.RoundResult) tabl
 				row = append(row, cell{Text: unknown})
 				continue
 			}
-			row = append(row, cell{Text: fieldNumber(field, v) + trend(rounds, i, size, field), Class: heat(v, lo, hi)})
+			row = append(row, cell{Text: write(v), Mark: trend(rounds, i, size, field), Class: heat(v, lo, hi)})
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -88,7 +91,8 @@ func heat(v, lo, hi float64) string {
 	return "h" + strconv.Itoa(min(max(step, 0), heatSteps-1))
 }
 
-// trend marks a value that shows as another than the round before had.
+// trend marks a value that shows as another than the round before had. Round 0
+// has nothing to differ from and needs no place for marks.
 func trend(rounds []experiment.RoundResult, i int, size, field string) string {
 	if i == 0 {
 		return ""
@@ -97,10 +101,10 @@ func trend(rounds []experiment.RoundResult, i int, size, field string) string {
 	before, ok := setting(rounds[i-1].Curriculum, size, field)
 	switch {
 	case !ok || fieldValue(field, now) == fieldValue(field, before):
-		return " \u2007" // as wide as the marks, nearly: figures stay aligned
+		return " "
 	case now > before:
-		return " ▲"
+		return "▲"
 	default:
-		return " ▼"
+		return "▼"
 	}
 }

@@ -110,27 +110,49 @@ func conformanceTable(round experiment.RoundResult) table {
 		t.Cols = append(t.Cols, headings("requested", "realised")...)
 	}
 	t.Groups = append(t.Groups, heading{Text: "optimal cost", Span: 2})
-	t.Cols = append(t.Cols, headings("mean", "distribution")...)
+	t.Cols = append(t.Cols, heading{Text: "mean"}, leftHeading("distribution"))
+	lo, hi := costRange(c.Rows)
 	for _, row := range c.Rows {
-		t.Rows = append(t.Rows, conformanceCells(row, knobs))
+		cells := []cell{rowHead(row.Size), {Text: count(row.Requested), Class: "first soft"}, plain(count(row.Realised)), plain(count(row.Repeats))}
+		for _, name := range knobs {
+			cells = append(cells, knobCells(row, name, knobColumn(c.Rows, name))...)
+		}
+		mean, least, most := optima(row.Optima)
+		t.Rows = append(t.Rows, append(cells,
+			cell{Text: mean, Class: "first"},
+			cell{Text: " " + least + "–" + most, Art: optimaBars(row.Optima, lo, hi), Class: "left art"}))
 	}
 	return t
 }
 
-func conformanceCells(row experiment.ConformanceRow, knobs []string) []cell {
-	cells := []cell{rowHead(row.Size), {Text: count(row.Requested), Class: "first soft"}, plain(count(row.Realised)), plain(count(row.Repeats))}
-	for _, name := range knobs {
-		k, ok := realised(row, name)
-		if !ok {
-			cells = append(cells, cell{Text: unknown, Class: "first"}, plain(unknown))
-			continue
-		}
-		cells = append(cells, cell{Text: number(k.Requested), Class: "first soft"}, plain(number(k.Realised)))
+func knobCells(row experiment.ConformanceRow, name string, write func(float64) string) []cell {
+	k, ok := realised(row, name)
+	if !ok {
+		return []cell{{Text: unknown, Class: "first"}, plain(unknown)}
 	}
-	mean, least, most := optima(row.Optima)
-	return append(cells,
-		cell{Text: mean, Class: "first"},
-		cell{Text: " " + least + "–" + most, Art: optimaBars(row.Optima), Class: "art"})
+	return []cell{{Text: write(k.Requested), Class: "first soft"}, plain(write(k.Realised))}
+}
+
+func knobColumn(rows []experiment.ConformanceRow, name string) func(float64) string {
+	var values []float64
+	for _, row := range rows {
+		if k, ok := realised(row, name); ok {
+			values = append(values, k.Requested, k.Realised)
+		}
+	}
+	return column(values)
+}
+
+// costRange is the least and the most optimal cost of all sizes, so that their
+// histograms share a scale.
+func costRange(rows []experiment.ConformanceRow) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, row := range rows {
+		for _, c := range row.Optima {
+			lo, hi = min(lo, float64(c.Cost)), max(hi, float64(c.Cost))
+		}
+	}
+	return lo, hi
 }
 
 // optima is the mean optimal cost, the least and the most.
@@ -150,23 +172,22 @@ func optima(counts []experiment.CostCount) (mean, least, most string) {
 	return tenths(sum / float64(n)), count(lo), count(hi)
 }
 
-// optimaBars is a small histogram of optimal costs. It only illustrates the
-// figures beside it.
-func optimaBars(counts []experiment.CostCount) template.HTML {
-	const w, h = 96.0, 18.0
-	most, lo, hi := 0, math.MaxInt, math.MinInt
+// optimaBars is a small histogram of optimal costs between lo and hi. It only
+// illustrates the figures beside it.
+func optimaBars(counts []experiment.CostCount, lo, hi float64) template.HTML {
+	const w, h = 128.0, 18.0
+	most := 0
 	for _, c := range counts {
 		most = max(most, c.Count)
-		lo, hi = min(lo, c.Cost), max(hi, c.Cost)
 	}
-	if most <= 0 {
+	if most == 0 {
 		return ""
 	}
 	cv := &canvas{w: w, h: h}
-	slot := min(w/(float64(hi)-float64(lo)+1), 6)
+	slot := w / (hi - lo + 1)
 	for _, c := range counts {
 		height := (h - 1) * float64(c.Count) / float64(most)
-		cv.rect("bar between", xy{(float64(c.Cost) - float64(lo)) * slot, h - height}, max(slot-0.6, 0.6), height, "")
+		cv.rect("bar between", xy{(float64(c.Cost) - lo) * slot, h - height}, max(slot-0.6, 0.6), height, "")
 	}
 	return cv.decoration()
 }

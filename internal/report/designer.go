@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"floe/internal/experiment"
@@ -21,10 +20,10 @@ var designerPanel = panel{
 <p class="fine">{{.Who}}</p>
 <div class="design-body">
 <div>
-{{if .Rationale}}<blockquote dir="auto">{{.Rationale}}</blockquote>{{else}}<p class="missing">No reason was given.</p>{{end}}
+{{if .Rationale}}<blockquote dir="auto">{{.Rationale}}</blockquote>{{else}}<p class="quiet">No reason was given.</p>{{end}}
 {{with .Repairs}}<h4>Repairs</h4><ul class="repairs">{{range .}}<li>{{.}}</li>{{end}}</ul>{{end}}
 </div>
-<div>{{if .Changes}}<h4>Changes</h4><dl class="changes">{{range .Changes}}<dt>{{.Field}}</dt><dd>{{range .Moves}}<span class="step {{.Class}}"><b>{{.Size}}</b> {{.From}} → {{.To}}</span>{{end}}</dd>{{end}}</dl>{{else}}<p class="missing">Nothing was changed.</p>{{end}}</div>
+<div>{{if .Changes}}<h4>Changes</h4><dl class="changes">{{range .Changes}}<dt>{{.Field}}</dt><dd>{{range .Moves}}<span class="step {{.Class}}"><b>{{.Size}}</b> {{.From}} → {{.To}}</span>{{end}}</dd>{{end}}</dl>{{else}}<p class="quiet">Nothing was changed.</p>{{end}}</div>
 </div>
 {{template "numbers" .Settings}}
 {{with .Sections}}<details><summary>What the designer was shown ({{len .}} sections)</summary>{{range .}}<h4>{{.Name}}</h4><pre tabindex="0">{{.Text}}</pre>{{end}}</details>{{end}}
@@ -73,7 +72,7 @@ func newDesign(round experiment.RoundResult) designData {
 		Who:          designFacts(t),
 		Rationale:    strings.TrimSpace(t.Rationale),
 		Repairs:      t.Repairs,
-		Changes:      groupChanges(t.Changes),
+		Changes:      groupChanges(t.Changes, fields(round.Curriculum, t.Used)),
 		Settings:     settingsTable(round.Curriculum, t),
 		Sections:     t.Sections,
 	}
@@ -118,29 +117,39 @@ func newAttempt(i int, a experiment.Attempt) attemptData {
 	return attemptData{strings.Join(facts, " · "), a.Fault, a.Reasoning, a.Reply}
 }
 
-// groupChanges sorts changes by field, in the order in which fields appear.
-func groupChanges(changes []experiment.Change) []fieldChanges {
-	var groups []fieldChanges
+// groupChanges sorts changes by field, in the curriculum's order.
+func groupChanges(changes []experiment.Change, order []string) []fieldChanges {
 	for _, c := range changes {
-		at := slices.IndexFunc(groups, func(g fieldChanges) bool { return g.Field == c.Field })
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, fieldChanges{Field: c.Field})
+		order = union(order, []string{c.Field})
+	}
+	var groups []fieldChanges
+	for _, field := range order {
+		g := fieldChanges{Field: field}
+		for _, c := range changes {
+			if c.Field == field {
+				g.Moves = append(g.Moves, newMove(c))
+			}
 		}
-		m := move{c.Size, fieldNumber(c.Field, c.From), fieldValue(c.Field, c.To), "up"}
-		if c.To < c.From {
-			m.Class = "down"
+		if len(g.Moves) > 0 {
+			groups = append(groups, g)
 		}
-		groups[at].Moves = append(groups[at].Moves, m)
 	}
 	return groups
+}
+
+func newMove(c experiment.Change) move {
+	m := move{c.Size, fieldNumber(c.Field, c.From), fieldValue(c.Field, c.To), "up"}
+	if c.To < c.From {
+		m.Class = "down"
+	}
+	return m
 }
 
 // settingsTable sets what was in force, what was asked and what is used side by
 // side, for every size and field.
 func settingsTable(before experiment.Curriculum, t experiment.Transcript) table {
 	names := fields(before, t.Asked, t.Used)
-	tab := table{Caption: "Before, asked and used", Class: "settings", Groups: []heading{{Left: true}}, Cols: []heading{leftHeading("size")}}
+	tab := table{Caption: "Before, asked and used (bold: changed; underlined: not used as asked)", Groups: []heading{{Left: true}}, Cols: []heading{leftHeading("size")}}
 	for _, field := range names {
 		tab.Groups = append(tab.Groups, heading{Text: fieldTitle(field), Span: 3})
 		tab.Cols = append(tab.Cols, headings("before", "asked", "used")...)
@@ -148,17 +157,17 @@ func settingsTable(before experiment.Curriculum, t experiment.Transcript) table 
 	for _, size := range union(union(rowSizes(before), rowSizes(t.Asked)), rowSizes(t.Used)) {
 		row := []cell{rowHead(size)}
 		for _, field := range names {
-			row = append(row, settingCells(field, size, before, t)...)
+			row = append(row, settingCells(field, size, before, t, fieldColumn(field, before, t.Asked, t.Used))...)
 		}
 		tab.Rows = append(tab.Rows, row)
 	}
 	return tab
 }
 
-func settingCells(field, size string, before experiment.Curriculum, t experiment.Transcript) []cell {
+func settingCells(field, size string, before experiment.Curriculum, t experiment.Transcript, write func(float64) string) []cell {
 	show := func(c experiment.Curriculum) string {
 		if v, ok := setting(c, size, field); ok {
-			return fieldNumber(field, v)
+			return write(v)
 		}
 		return unknown
 	}

@@ -10,7 +10,7 @@ import (
 var failuresPanel = panel{
 	ID:    "failures",
 	Title: "Failures",
-	Lead:  "Answers that failed each of the referee's checks on the validation set. One answer can fail several, so the counts do not add up to the invalid ones.",
+	Lead:  "Answers that failed each of the referee's checks on the validation set: height in % of the answers, count on top. One answer can fail several checks, so counts do not add up to the invalid answers.",
 	Model: failuresModel,
 	Empty: "Nothing has been validated yet, so there are no failures to count.",
 	Template: `

@@ -73,6 +73,34 @@ func fieldNumber(field string, x float64) string {
 	return strings.TrimSuffix(fieldValue(field, x), percentSign)
 }
 
+// fieldColumn writes values of a field under each other: a function that gives
+// all of them as many decimals as the longest of those in the curricula needs.
+func fieldColumn(field string, curricula ...experiment.Curriculum) func(float64) string {
+	if field == dataRatio {
+		return func(x float64) string { return fieldNumber(field, x) }
+	}
+	var values []float64
+	for _, c := range curricula {
+		for _, row := range c.Rows {
+			if v, ok := row.Knob(field); ok {
+				values = append(values, v)
+			}
+		}
+	}
+	return column(values)
+}
+
+// column writes numbers under each other: with as many decimals, four at most,
+// as the longest of the values needs.
+func column(values []float64) func(float64) string {
+	places := 0
+	for _, v := range values {
+		_, fraction, _ := strings.Cut(number(v), ".")
+		places = max(places, len(fraction))
+	}
+	return func(x float64) string { return decimals(x, places) }
+}
+
 // count writes a whole number in groups of three, "12,000".
 func count[T int | int64](n T) string {
 	s := strconv.FormatInt(int64(n), 10)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"html/template"
 	"strconv"
 
@@ -22,7 +23,7 @@ type headline struct {
 	From, To    rate
 	Gain        string
 	Strip       template.HTML
-	Note        string
+	Notes       []string // what each figure rests on
 }
 
 // stat is a small figure with its name.
@@ -31,7 +32,7 @@ type stat struct{ Name, Value string }
 func newHeader(r experiment.Results) header {
 	start, end := span(r)
 	return header{
-		Name:  r.Name,
+		Name:  cmp.Or(r.Name, "unnamed experiment"),
 		State: r.State,
 		Facts: facts(r.Spec),
 		Figures: []headline{
@@ -68,12 +69,8 @@ func newHeadline(name, class string, start, end measurement, of func(experiment.
 		Name: name, Class: class, From: from, To: to,
 		Gain:  points,
 		Strip: strip(class, start.Label, end.Label, from, to),
-		Note:  headlineNote(start.Label, end.Label, from, to),
+		Notes: []string{start.Label + ": " + evidence(from), end.Label + ": " + evidence(to)},
 	}
-}
-
-func headlineNote(start, end string, from, to rate) string {
-	return start + " " + evidence(from) + "; " + end + " " + evidence(to)
 }
 
 // evidence is the interval and what it rests on.
@@ -81,17 +78,17 @@ func evidence(r rate) string {
 	if !r.Known() {
 		return "not measured"
 	}
-	return r.Interval() + percentSign + ", n = " + count(r.N)
+	return "95 % interval " + r.Interval() + percentSign + ", n = " + count(r.N)
 }
 
 // strip draws both rates with their intervals on a line from 0 to 100 %.
 func strip(class, start, end string, from, to rate) template.HTML {
-	const left, width = 6.0, 388.0
+	const left, width = 10.0, 378.0
 	cv := &canvas{w: 400, h: 44}
 	px := func(v float64) float64 { return left + width*v/100 }
 	for _, t := range []float64{0, 25, 50, 75, 100} {
 		cv.line("grid", xy{px(t), 3}, xy{px(t), 29})
-		cv.text("tick", stripAnchor(t), xy{px(t), 42}, number(t))
+		cv.text("tick", atMiddle, xy{px(t), 42}, number(t))
 	}
 	row := func(r rate, y float64, class, label string) {
 		if !r.Known() {
@@ -105,17 +102,6 @@ func strip(class, start, end string, from, to rate) template.HTML {
 	row(to, 22, class, end)
 	return cv.done("summary-"+class, class+" answers, "+start+" and "+end,
 		start+": "+from.Sentence()+". "+end+": "+to.Sentence()+".")
-}
-
-func stripAnchor(t float64) string {
-	switch t {
-	case 0:
-		return atStart
-	case 100:
-		return atEnd
-	default:
-		return atMiddle
-	}
 }
 
 // stats sums up what the experiment cost.
@@ -137,7 +123,7 @@ func stats(r experiment.Results) []stat {
 		}
 	}
 	list := []stat{
-		{"rounds", count(len(r.Rounds)) + " of " + count(r.Spec.Rounds)},
+		{"rounds", roundsDone(r)},
 		{"training samples", count(samples)},
 		{"answers sampled", count(rollouts)},
 		{"policy decisions", count(decisions)},
@@ -147,6 +133,13 @@ func stats(r experiment.Results) []stat {
 		list = append(list, stat{"designer tokens", count(tokens)})
 	}
 	return list
+}
+
+func roundsDone(r experiment.Results) string {
+	if r.Spec.Rounds <= 0 {
+		return count(len(r.Rounds))
+	}
+	return count(len(r.Rounds)) + " of " + count(r.Spec.Rounds)
 }
 
 func transcriptTokens(t experiment.Transcript) int64 {

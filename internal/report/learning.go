@@ -37,16 +37,16 @@ func learningModel(r experiment.Results) any {
 		return nil
 	}
 	sizes := validationSizes(r)
+	y := curvesAxis(list, sizes)
 	d := learningData{
 		Totals: []figure{
-			totalFigure("valid", "Valid answers, %", list, sizes, validRate),
-			totalFigure("optimal", "Optimal answers, %", list, sizes, optimalRate),
+			totalFigure("valid", "Valid answers, %", list, sizes, y, validRate),
+			totalFigure("optimal", "Optimal answers, %", list, sizes, y, optimalRate),
 		},
 		PerSize: sizeCounts(done, sizes),
 		Table:   learningTable(list, sizes),
 		Detail:  detailTable(done[len(done)-1]),
 	}
-	y := sizesAxis(list, sizes)
 	for i, size := range sizes {
 		d.Sizes = append(d.Sizes, sizeFigure(fmt.Sprintf("learning-size-%d", i), size, list, y))
 	}
@@ -62,7 +62,7 @@ func newCurve(name, class string, list []measurement, size string, of func(exper
 }
 
 // totalFigure draws the total over thin lines of the sizes.
-func totalFigure(class, title string, list []measurement, sizes []string, of func(experiment.Rates) rate) figure {
+func totalFigure(class, title string, list []measurement, sizes []string, y axis, of func(experiment.Rates) rate) figure {
 	var curves []curve
 	for _, size := range sizes {
 		curves = append(curves, newCurve(size, "size", list, size, of))
@@ -72,12 +72,12 @@ func totalFigure(class, title string, list []measurement, sizes []string, of fun
 	curves = append(curves, total)
 	chart := rateChart{
 		id: "learning-" + class, title: title, desc: curveSentence(total),
-		w: 460, h: 270, ticks: shorts(list), y: percentAxis(top(curves)), curves: curves, endLabels: true,
+		w: 460, h: 270, ticks: shorts(list), y: y, curves: curves, endLabels: true,
 	}
 	return figure{SVG: chart.draw(), Title: title}
 }
 
-// sizeFigure draws one size, on the scale that all sizes share.
+// sizeFigure draws one size.
 func sizeFigure(id, size string, list []measurement, y axis) figure {
 	valid := newCurve(size+" valid", "valid", list, size, validRate)
 	optimal := newCurve(size+" optimal", "optimal", list, size, optimalRate)
@@ -89,12 +89,14 @@ func sizeFigure(id, size string, list []measurement, y axis) figure {
 	return figure{SVG: chart.draw(), Title: size}
 }
 
-func sizesAxis(list []measurement, sizes []string) axis {
+// curvesAxis is the scale that all curves share, so that they compare at sight.
+func curvesAxis(list []measurement, sizes []string) axis {
 	most := 0.0
-	for _, size := range sizes {
-		cu := newCurve("", "", list, size, validRate)
-		cu.Band = true
-		most = math.Max(most, top([]curve{cu}))
+	for _, m := range list {
+		for _, size := range append([]string{""}, sizes...) {
+			_, hi := validRate(m.Of(size)).Bounds()
+			most = math.Max(most, hi)
+		}
 	}
 	return percentAxis(most)
 }
@@ -139,19 +141,51 @@ func learningTable(list []measurement, sizes []string) table {
 		Cols:    append([]heading{leftHeading(""), leftHeading(""), {Text: "all"}}, headings(sizes...)...),
 	}
 	columns := append([]string{""}, sizes...)
+	done := scored(list)
+	steady := sameCounts(done, columns)
+	if steady && len(done) > 0 {
+		t.Rows = append(t.Rows, countRow("", done[0], columns))
+	}
 	for _, m := range list {
-		n := []cell{rowHead(m.Label), {Text: "n", Class: "left soft"}}
-		valid := []cell{rowHead(""), {Text: "valid", Class: "left valid"}}
-		optimal := []cell{rowHead(""), {Text: "optimal", Class: "left optimal"}}
-		for _, size := range columns {
-			r := m.Of(size)
-			n = append(n, cell{Text: counted(r.N), Class: "soft"})
-			valid = append(valid, rateCell(validRate(r)))
-			optimal = append(optimal, rateCell(optimalRate(r)))
+		label := m.Label
+		if !steady {
+			t.Rows = append(t.Rows, countRow(label, m, columns))
+			label = ""
 		}
-		t.Rows = append(t.Rows, n, valid, optimal)
+		t.Rows = append(t.Rows,
+			rateRow(label, "valid", m, columns, validRate),
+			rateRow("", "optimal", m, columns, optimalRate))
 	}
 	return t
+}
+
+// sameCounts says whether every measurement rests on the same numbers of answers,
+// so that they need saying only once.
+func sameCounts(list []measurement, columns []string) bool {
+	for _, m := range list {
+		for _, size := range columns {
+			if m.Of(size).N != list[0].Of(size).N {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func countRow(label string, m measurement, columns []string) []cell {
+	row := []cell{rowHead(label), {Text: "n", Class: "left soft"}}
+	for _, size := range columns {
+		row = append(row, cell{Text: counted(m.Of(size).N), Class: "soft"})
+	}
+	return row
+}
+
+func rateRow(label, name string, m measurement, columns []string, of func(experiment.Rates) rate) []cell {
+	row := []cell{rowHead(label), {Text: name, Class: "left " + name}}
+	for _, size := range columns {
+		row = append(row, rateCell(of(m.Of(size))))
+	}
+	return row
 }
 
 func rateCell(r rate) cell { return cell{Text: r.Figure(), Note: r.Sentence()} }
@@ -191,4 +225,3 @@ func ratio(a, b int64, places int) string {
 	}
 	return decimals(float64(a)/float64(b), places)
 }
-

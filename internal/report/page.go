@@ -44,7 +44,6 @@ var pageStyle string
 
 // pageData is what page.html shows.
 type pageData struct {
-	Title    string
 	Policy   string // the content security policy that the page sets for itself
 	Style    template.CSS
 	Header   header
@@ -62,7 +61,11 @@ func writePage(w io.Writer, r experiment.Results) error {
 	if err != nil {
 		return fmt.Errorf("read page.html: %w", err)
 	}
-	page := pageData{Title: r.Name, Policy: contentPolicy(pageStyle), Style: template.CSS(pageStyle), Header: newHeader(r)}
+	page := pageData{
+		Policy: contentPolicy(pageStyle),
+		Style:  template.CSS(pageStyle), //nolint:gosec // the constant page.css
+		Header: newHeader(r),
+	}
 	for _, p := range panels {
 		s, err := p.render(base, r)
 		if err != nil {
@@ -94,7 +97,7 @@ func (p panel) render(base *template.Template, r experiment.Results) (section, e
 	if err := t.Execute(&body, model); err != nil {
 		return s, err
 	}
-	s.Body = template.HTML(body.String())
+	s.Body = template.HTML(body.String()) //nolint:gosec // html/template has escaped it
 	return s, nil
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"floe/internal/experiment"
@@ -187,18 +188,29 @@ func roundGaps(round experiment.RoundResult, last bool) []string {
 	return gaps
 }
 
+// benchmarkGaps says which of the sets that the experiment orders were not scored.
 func benchmarkGaps(r experiment.Results) []string {
-	var notes []string
+	var unscored, unbased, untrained []string
 	for _, agents := range r.Spec.Benchmarks.Agents {
 		at := slices.IndexFunc(r.Benchmarks, func(b experiment.BenchmarkResult) bool { return b.Agents == agents })
+		name := strconv.Itoa(agents)
 		switch {
 		case at < 0 || r.Benchmarks[at].Base == nil && r.Benchmarks[at].Trained == nil:
-			notes = append(notes, fmt.Sprintf("The benchmark with %d agents has not been scored.", agents))
+			unscored = append(unscored, name)
 		case r.Benchmarks[at].Base == nil:
-			notes = append(notes, fmt.Sprintf("The benchmark with %d agents lacks the untrained policy.", agents))
+			unbased = append(unbased, name)
 		case r.Benchmarks[at].Trained == nil:
-			notes = append(notes, fmt.Sprintf("The benchmark with %d agents lacks the trained policy.", agents))
+			untrained = append(untrained, name)
 		}
 	}
+	var notes []string
+	note := func(agents []string, what string) {
+		if len(agents) > 0 {
+			notes = append(notes, "No "+what+" on the benchmark with "+strings.Join(agents, ", ")+" agents.")
+		}
+	}
+	note(unscored, "score")
+	note(unbased, "score of the untrained policy")
+	note(untrained, "score of the trained policy")
 	return notes
 }

@@ -19,13 +19,14 @@ type heading struct {
 	Left bool // text rather than numbers
 }
 
-// cell is one entry. Art is drawn in HTML only, before Text.
+// cell is one entry. Art, before Text, and Mark, after it, are for HTML only.
 type cell struct {
 	Text  string
 	Class string
 	Note  string // shown on hover
 	Head  bool   // names the row
 	Art   template.HTML
+	Mark  string // one sign, in a place of its own so that figures stay aligned
 }
 
 func headings(names ...string) []heading {

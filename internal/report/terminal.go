@@ -25,7 +25,8 @@ type terminal struct {
 }
 
 func (t *terminal) line(s string) {
-	_, _ = fmt.Fprintln(t.w, strings.TrimRight(s, " ")) // the buffer keeps the error
+	s = strings.ReplaceAll(strings.TrimRight(s, " "), hardSpace, " ")
+	_, _ = fmt.Fprintln(t.w, s) // the buffer keeps the error
 }
 
 // paint colours text, if colours are wanted.
@@ -40,7 +41,7 @@ func (t *terminal) section(title, note string) {
 	t.line("")
 	head := t.paint(bold, title)
 	used := textWidth(title)
-	if note != "" {
+	if note != "" && used+1+textWidth(note) < t.width {
 		head += " " + t.paint(dim, note)
 		used += 1 + textWidth(note)
 	}
@@ -51,17 +52,17 @@ func (t *terminal) section(title, note string) {
 // the text are kept.
 func (t *terminal) wrapped(prefix, style, text string) {
 	for paragraph := range strings.SplitSeq(text, "\n") {
-		for _, l := range wrap(strings.Fields(clean(paragraph)), " ", t.width-textWidth(prefix)) {
+		for _, l := range wrap(words(clean(paragraph)), " ", t.width-textWidth(prefix)) {
 			t.line(t.paint(dim, prefix) + t.paint(style, l))
 		}
 	}
 }
 
 // hanging writes items behind a label, further lines indented to the first item.
-func (t *terminal) hanging(label string, items []string, gap string) {
-	prefix := label
-	for _, l := range wrap(items, gap, t.width-textWidth(label)) {
-		t.line(t.paint(dim, prefix) + l)
+func (t *terminal) hanging(label, labelStyle, style string, items []string) {
+	prefix := t.paint(labelStyle, label)
+	for _, l := range wrap(items, "  ", t.width-textWidth(label)) {
+		t.line(prefix + t.paint(style, l))
 		prefix = strings.Repeat(" ", textWidth(label))
 	}
 }
@@ -121,6 +122,9 @@ const columnGap = 2
 // block writes the columns before keep and those from first to next.
 func (t *terminal) block(tab table, widths []int, keep, first, next int) {
 	shown := func(i int) bool { return i < keep || i >= first && i < next }
+	if len(tab.Groups) > 0 {
+		t.line(t.paint(dim, groupLine(tab.Groups, widths, shown)))
+	}
 	head, total := "", 0
 	for i, col := range tab.Cols {
 		if shown(i) {
@@ -139,6 +143,36 @@ func (t *terminal) block(tab table, widths []int, keep, first, next int) {
 		}
 		t.line(line)
 	}
+}
+
+// groupLine centres each upper heading between rules over those of its columns
+// that are shown.
+func groupLine(groups []heading, widths []int, shown func(int) bool) string {
+	line := ""
+	at := 0
+	for _, g := range groups {
+		width := -columnGap
+		for range max(g.Span, 1) {
+			if shown(at) {
+				width += widths[at] + columnGap
+			}
+			at++
+		}
+		if width >= 0 {
+			line += centred(clean(g.Text), width) + strings.Repeat(" ", columnGap)
+		}
+	}
+	return line
+}
+
+func centred(text string, width int) string {
+	if text == "" {
+		return strings.Repeat(" ", width)
+	}
+	text = " " + text + " "
+	left := max(0, (width-textWidth(text))/2)
+	right := max(0, width-textWidth(text)-left)
+	return strings.Repeat("─", left) + text + strings.Repeat("─", right)
 }
 
 // cellStyle follows the classes that colour the HTML table.
@@ -181,13 +215,23 @@ func pad(s string, width int) string {
 
 func textWidth(s string) int { return utf8.RuneCountInString(s) }
 
+// hardSpace holds a line together until it is written, as a plain space.
+const hardSpace = "\u00a0"
+
+// words splits at plain spaces only.
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ' ' })
+}
+
 // clean replaces what could steer a terminal: control characters, and format
 // characters such as those that turn the direction of text. The narrow space of
-// percentages becomes a plain one, which every terminal font has.
+// percentages is not in every terminal's font.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\u202f' || r == '\t' || r == '\n':
+		case r == '\u202f':
+			return '\u00a0'
+		case unicode.IsSpace(r) && r != '\u00a0':
 			return ' '
 		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
 			return '\ufffd'

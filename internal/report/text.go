@@ -35,7 +35,7 @@ func Text(w io.Writer, r experiment.Results, opts Options) error {
 }
 
 func (t *terminal) headline(r experiment.Results) {
-	t.line(t.paint(bold, clean(r.Name)) + "  " + t.paint(dim, clean(r.State)))
+	t.line(t.paint(bold, clean(cmp.Or(r.Name, "unnamed experiment"))) + "  " + t.paint(dim, clean(r.State)))
 	t.wrapped("", dim, strings.Join(facts(r.Spec), " · "))
 	t.line("")
 	start, end := span(r)
@@ -43,12 +43,15 @@ func (t *terminal) headline(r experiment.Results) {
 		newHeadline("Valid answers", "valid", start, end, validRate),
 		newHeadline("Optimal answers", "optimal", start, end, optimalRate),
 	} {
-		figures := fmt.Sprintf("%s %s → %s", pad(h.Name, 16), h.From.Percent(), h.To.Percent())
+		figures := []string{clean(h.From.Percent() + " → " + h.To.Percent())}
 		if h.Gain != "" {
-			figures += "  (" + h.Gain + " points)"
+			figures = append(figures, "("+h.Gain+" points)")
 		}
-		t.line(t.paint(classColor(h.Class)+bold, figures))
-		t.wrapped(strings.Repeat(" ", 17), dim, "95 % intervals: "+h.Note)
+		style := classColor(h.Class) + bold
+		t.hanging(pad(h.Name, 17), style, style, figures)
+		for _, note := range h.Notes {
+			t.wrapped(strings.Repeat(" ", 17), dim, note)
+		}
 	}
 }
 
@@ -64,7 +67,7 @@ func (t *terminal) learning(r experiment.Results) {
 	if len(sizes) == 0 {
 		return
 	}
-	t.section("Learning curve", "validation set")
+	t.section("Learning curve", "validation set, % of n answers")
 	t.table(learningTable(measurements(r), sizes), 2)
 }
 
@@ -108,10 +111,9 @@ func (t *terminal) changes(changes []fieldChanges) {
 	for _, c := range changes {
 		moves := make([]string, len(c.Moves))
 		for i, m := range c.Moves {
-			// Spaces inside a move must not break a line.
-			moves[i] = strings.ReplaceAll(clean(m.Size+" "+m.From+"→"+m.To), " ", "\u00a0")
+			moves[i] = clean(m.Size + " " + m.From + "→" + m.To)
 		}
-		t.hanging("  "+pad(clean(c.Field), width)+"  ", moves, "  ")
+		t.hanging("  "+pad(clean(c.Field), width)+"  ", dim, "", moves)
 	}
 }
 
@@ -119,15 +121,18 @@ func (t *terminal) benchmarks(r experiment.Results) {
 	if len(r.Benchmarks) == 0 {
 		return
 	}
-	t.section("Benchmarks", "held-out sets, untrained → trained")
-	tab := table{Cols: append([]heading{leftHeading(""), {Text: "n"}},
-		headings("valid %", "→", "", "points", "optimal %", "→", "", "points")...)}
+	t.section("Benchmarks", "held-out sets with more agents")
+	tab := table{
+		Groups: []heading{{Span: 2}, {Text: "valid %", Span: 3}, {Text: "optimal %", Span: 3}},
+		Cols: append([]heading{leftHeading(""), {Text: "n"}},
+			headings("untrained", "trained", "points", "untrained", "trained", "points")...),
+	}
 	for _, b := range r.Benchmarks {
 		base, trained := pooled(b.Base, ""), pooled(b.Trained, "")
 		row := []cell{rowHead(agentsLabel(b.Agents)), plain(counted(max(base.N, trained.N)))}
 		for _, of := range []func(experiment.Rates) rate{validRate, optimalRate} {
 			from, to := of(base), of(trained)
-			row = append(row, plain(from.Figure()), plain("→"), cell{Text: to.Figure(), Class: "strong"}, plain(gain(from, to)))
+			row = append(row, plain(from.Figure()), cell{Text: to.Figure(), Class: "strong"}, plain(gain(from, to)))
 		}
 		tab.Rows = append(tab.Rows, row)
 	}

@@ -149,14 +149,15 @@ func (s signal) drawPart(cv *canvas, part stretch, py func(float64) float64) {
 	line := func(values []float64) []xy {
 		var pts []xy
 		for _, i := range thin(len(values), pointsDrawn) {
-			if x := (float64(curve[i].Step) - first) / width; finite(values[i]) {
+			if finite(values[i]) {
+				x := min(max((float64(curve[i].Step)-first)/width, 0), 1)
 				pts = append(pts, xy{part.left + x*(part.right-part.left), py(values[i])})
 			}
 		}
 		return pts
 	}
 	cv.path("raw", line(values), false)
-	cv.path("curve signal", line(runningMean(values, len(values)/12)), false)
+	cv.path("curve", line(runningMean(values, len(values)/12)), false)
 }
 
 func (s signal) describe(rounds []experiment.RoundResult) string {

@@ -27,11 +27,11 @@ func (r Range) Of(what string) string {
 	lower, upper := !math.IsInf(r.Min, 0), !math.IsInf(r.Max, 0)
 	switch {
 	case lower && upper:
-		return fmt.Sprintf("%s from %s to %s", what, digits(r.Min), digits(r.Max))
+		return fmt.Sprintf("%s from %s to %s", what, Digits(r.Min), Digits(r.Max))
 	case lower:
-		return fmt.Sprintf("%s, at least %s", what, digits(r.Min))
+		return fmt.Sprintf("%s of at least %s", what, Digits(r.Min))
 	case upper:
-		return fmt.Sprintf("%s, at most %s", what, digits(r.Max))
+		return fmt.Sprintf("%s of at most %s", what, Digits(r.Max))
 	default:
 		return what
 	}
@@ -87,7 +87,7 @@ func numberHint(n *yaml.Node) string {
 		return " (without quotes)"
 	case strings.HasSuffix(s, "%") && decimalNumber.MatchString(s[:len(s)-1]):
 		v, _ := strconv.ParseFloat(s[:len(s)-1], 64) // the pattern has checked it
-		return fmt.Sprintf(" (write %s)", digits(v/100))
+		return fmt.Sprintf(" (write %s)", Digits(v/100))
 	case n.ShortTag() != "!!int" && n.ShortTag() != "!!float":
 		return ""
 	case strings.Contains(s, "_"):
@@ -170,14 +170,3 @@ func (r *Reader) Choice(n *yaml.Node, path string, words []string) (string, bool
 	}
 	return s, ok
 }
-
-// digits writes a number as people do, without an exponent where that is short.
-func digits(v float64) string {
-	if a := math.Abs(v); a == 0 || (a >= 1e-6 && a < 1e15) {
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
-}
-
-// Digits writes a finite number so that Number reads the same one back.
-func Digits(v float64) string { return digits(v + 0) }

@@ -143,10 +143,12 @@ func shortNumber(text string, i int) (v, end int) {
 	return v, i
 }
 
-// statement is one path that a text gives for an agent. Of a path that cannot be
-// read, fault says why.
+// statement is one path that a text gives for an agent. Statements with other
+// text between them are of different groups. Of a path that cannot be read,
+// fault says why.
 type statement struct {
 	agent int
+	group int
 	cells []Cell
 	rule  string
 	fault string
@@ -163,7 +165,7 @@ func (s *scanner) conclude() reading {
 	for i := range ours {
 		latest[ours[i].agent] = &ours[i]
 	}
-	r := reading{plan: make(Plan, agents), extra: len(s.said) - len(ours)}
+	r := reading{plan: make(Plan, agents), extra: len(s.said) - len(ours), rule: s.said[0].rule}
 	missing := false
 	for agent, st := range latest {
 		switch {
@@ -184,33 +186,33 @@ func (s *scanner) conclude() reading {
 	return r
 }
 
-// agrees says whether the last complete answer, a run of statements about each
-// agent once, is this plan.
+// agrees says whether the last complete answer is this plan. Answers are parted
+// by other text, if that leaves one complete, else only where an agent comes
+// again.
 func agrees(said []statement, plan Plan) bool {
-	k := len(plan)
-	for end := len(said); end >= k; end-- {
-		run := said[end-k : end]
-		if !complete(run) {
-			continue
-		}
-		return !slices.ContainsFunc(run, func(st statement) bool {
-			return !slices.Equal(st.cells, plan[st.agent])
-		})
+	answer := lastComplete(said, len(plan), true)
+	if answer == nil {
+		answer = lastComplete(said, len(plan), false)
 	}
-	return false
+	return answer != nil && !slices.ContainsFunc(answer, func(st statement) bool {
+		return !slices.Equal(st.cells, plan[st.agent])
+	})
 }
 
-// complete says whether a run of statements speaks of each agent exactly once,
-// readably.
-func complete(run []statement) bool {
+// lastComplete is the last run of statements that speaks of each agent once.
+func lastComplete(said []statement, agents int, parted bool) (last []statement) {
 	var seen [MaxAgents]bool
-	for _, st := range run {
-		if seen[st.agent] || st.fault != "" {
-			return false
+	begin := 0
+	for i, st := range said {
+		if seen[st.agent] || parted && st.group != said[begin].group {
+			begin, seen = i, [MaxAgents]bool{}
 		}
 		seen[st.agent] = true
+		if i-begin+1 == agents {
+			last = said[begin : i+1]
+		}
 	}
-	return true
+	return last
 }
 
 func (s *scanner) refuse(rule, fault string) reading {

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -8,7 +9,7 @@ import (
 // node is a value of a literal: JSON, or the like of it that models write
 // (single quotes, tuples, trailing commas).
 type node struct {
-	text   string   // of a string, number or bare word
+	text   string // of a string, number or bare word
 	isText bool
 	keys   []string // of an object
 	items  []node   // of a list or object
@@ -130,13 +131,17 @@ func agentKey(key string) (agent int, ok bool) {
 	return int(v), err == nil
 }
 
+// fromList reads a list of records, or of one path per agent. A list with a cell
+// in it is a path itself, of nobody knows whom.
 func (s *scanner) fromList(items []node) {
+	paths := !slices.ContainsFunc(items, func(n node) bool {
+		return len(n.keys) > 0 || isCell(n) || n.isText && !strings.Contains(n.text, "->")
+	})
 	for i, item := range items {
-		switch {
-		case len(item.keys) > 0:
-			s.fromRecord(item)
-		case !item.isText && !isCell(item), strings.Contains(item.text, "->"):
+		if paths {
 			s.sayNode(i, item)
+		} else {
+			s.fromRecord(item)
 		}
 	}
 }
@@ -161,6 +166,9 @@ func (s *scanner) fromRecord(n node) {
 // sayNode records a path from a literal. The path is written out again in the
 // form of a line, so that one reader decides what a path is.
 func (s *scanner) sayNode(agent int, n node) {
+	if len(n.keys) == 1 { // {"path": [...]}
+		n = n.items[0]
+	}
 	sub := scanner{text: n.line(), in: s.in}
 	st, ok := sub.path(agent, false)
 	if sub.skip(" \n"); !ok || !sub.atEnd() {
@@ -169,7 +177,7 @@ func (s *scanner) sayNode(agent int, n node) {
 	if st.fault == "" {
 		st.rule = ruleLiteral
 	}
-	s.said = append(s.said, st)
+	s.say(st)
 }
 
 func (n node) line() string {
@@ -183,6 +191,10 @@ func (n node) writeTo(b *strings.Builder) {
 		b.WriteString(n.text)
 		return
 	}
+	if len(n.keys) > 0 && !rowFirst(n.keys) {
+		b.WriteString("{}") // an object is no part of a path
+		return
+	}
 	b.WriteByte('[')
 	for i, item := range n.items {
 		if i > 0 {
@@ -191,6 +203,11 @@ func (n node) writeTo(b *strings.Builder) {
 		item.writeTo(b)
 	}
 	b.WriteByte(']')
+}
+
+// rowFirst says whether an object is a cell written {"row": 0, "col": 1}.
+func rowFirst(keys []string) bool {
+	return slices.Equal(keys, []string{"row", "col"}) || slices.Equal(keys, []string{"r", "c"})
 }
 
 func isCell(n node) bool {

@@ -15,7 +15,7 @@ type chain struct {
 func (s *scanner) path(agent int, below bool) (statement, bool) {
 	start := s.pos
 	c := &chain{scanner: s, closer: s.listOpens(), below: below}
-	st := statement{agent: agent}
+	st := statement{agent: agent, rule: ruleUnreadable}
 	switch {
 	case s.atEnd():
 		st.fault = s.breaksOff()
@@ -54,27 +54,29 @@ func (s *scanner) remark(st *statement) bool {
 	if words && (st.rule == ruleMoves || len(st.cells) == 1) {
 		return false
 	}
-	if strings.Contains(rest, "->") || speaksOfCells(rest) {
+	switch {
+	case strings.Contains(rest, "->") || speaksOfCells(rest):
 		st.fault = "there are more cells behind its end"
+	case strings.Contains(rest, "..."):
+		st.fault = "it leaves something out"
 	}
 	return true
 }
 
 // speaksOfCells says whether a remark has "(1, 2" or the like in it.
 func speaksOfCells(remark string) bool {
-	s := scanner{text: remark}
-	for ; !s.atEnd(); s.pos++ {
-		if !s.cellAhead() {
-			continue
+	s := scanner{text: remark + "."} // the remark is whole
+	for {
+		bracket := strings.IndexAny(s.text[s.pos:], "([")
+		if bracket < 0 {
+			return false
 		}
-		s.pos++
-		s.skip(" ")
-		if _, ok := s.number(); ok && s.at(",") {
+		s.pos += bracket
+		if s.cellAhead() {
 			return true
 		}
-		s.pos--
+		s.pos++
 	}
-	return false
 }
 
 // breaksOff marks the text as cut off and says so.
@@ -152,8 +154,8 @@ func (c *chain) waitsTwice(cells []Cell) bool {
 	return waits && (n < 2 || cells[n-1] != cells[n-2])
 }
 
-// cellAhead says whether a bracket with a number, or with nothing any more,
-// comes next.
+// cellAhead says whether a bracket with a number and a comma comes next, as far
+// as the text goes.
 func (s *scanner) cellAhead() bool {
 	start := s.pos
 	defer func() { s.pos = start }()
@@ -161,8 +163,13 @@ func (s *scanner) cellAhead() bool {
 	if !s.accept("(") && !s.accept("[") {
 		return false
 	}
-	s.skip(" ")
-	return s.atEnd() || isDigit(s.byte()) || s.at("-")
+	s.skip(" \n")
+	if s.atEnd() {
+		return true
+	}
+	_, ok := s.number()
+	s.skip(" \n")
+	return ok && s.at(",") || s.atEnd()
 }
 
 // cell reads the cell that cellAhead promised.

@@ -7,7 +7,7 @@ import "strings"
 var plain = strings.NewReplacer(
 	"\r\n", "\n", "\r", "\n", "\t", " ", "\u00a0", " ", "\u3000", " ", "\u200b", "",
 	"（", "(", "）", ")", "［", "[", "］", "]", "【", "[", "】", "]", "｛", "{", "｝", "}",
-	"，", ",", "、", ",", "；", ";", "：", ":", "＝", "=", "．", ".", "。", ".",
+	"，", ",", "、", ",", "；", ";", "：", ":", "＝", "=", "．", ".", "。", ".", "…", "...",
 	"→", "->", "⟶", "->", "➔", "->", "➜", "->", "➡", "->", "⇒", "->", "－＞", "->",
 	"=>", "->", "-->", "->", "–>", "->", "—>", "->", `\rightarrow`, "->", `\to`, "->",
 	"−", "-", "－", "-", "＞", ">", "“", `"`, "”", `"`, "‘", "'", "’", "'",
@@ -21,6 +21,7 @@ type scanner struct {
 	pos    int
 	in     *Instance
 	said   []statement
+	group  int  // of the statements to come
 	cut    bool // the text breaks off inside a path
 	table  bool // below a bare "Step 3:", where agents have one step each, no path
 	tables bool // there was such a table
@@ -39,8 +40,10 @@ func (s *scanner) line() {
 	switch {
 	case s.at("\n"):
 	case s.stepHeader():
+		s.group++
 	case !s.findLabel():
 		s.table = false
+		s.group++
 		s.literals()
 	default:
 		for s.labelled() && s.another() {
@@ -127,24 +130,32 @@ func (s *scanner) labelled() bool {
 	agent := s.agentNumber()
 	if s.atEnd() || agent < 0 || !s.separator() {
 		s.cut = s.cut || s.atEnd()
+		s.group++
 		return false
 	}
 	s.skip(" \"'")
-	below := s.at("\n")
+	here, below := s.pos, s.at("\n")
 	if below {
-		s.pos++
-		s.skip(" ")
+		s.skip(" \n")
+		s.skip(" -*")
 	}
 	st, ok := s.path(agent, below)
 	if !ok {
+		s.pos = here // what stands below is a line of its own
+		s.group++
 		return false
 	}
 	if s.table && st.fault == "" && len(st.cells) <= 2 {
 		s.tables = true
 		return true
 	}
-	s.said = append(s.said, st)
+	s.say(st)
 	return true
+}
+
+func (s *scanner) say(st statement) {
+	st.group = s.group
+	s.said = append(s.said, st)
 }
 
 // separator passes what may stand between an agent's number and its path, up to
@@ -159,7 +170,7 @@ func (s *scanner) separator() bool {
 			return false
 		case s.accept("-") || s.accept("–") || s.accept("—"):
 			return true
-		case s.annotation("0123456789") != "":
+		case s.parenthesis():
 		case labelWords[strings.ToLower(s.peekWord())]:
 			s.word()
 		default:

@@ -80,6 +80,30 @@ func (s *scanner) annotation(without string) string {
 	return ""
 }
 
+// parenthesis passes a short parenthesis with whatever it holds, such as
+// "(from (0, 0) to (2, 2))"; false if there is none on this line.
+func (s *scanner) parenthesis() bool {
+	open := 0
+	for end := s.pos; end < len(s.text) && end < s.pos+60; end++ {
+		switch s.text[end] {
+		case '(':
+			open++
+		case ')':
+			open--
+		case '\n':
+			return false
+		}
+		if open == 0 {
+			found := end > s.pos
+			if found {
+				s.pos = end + 1
+			}
+			return found
+		}
+	}
+	return false
+}
+
 func isDigit(c byte) bool { return c-'0' <= 9 }
 
 func isLetter(c byte) bool { return (c|0x20)-'a' < 26 }

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"fmt"
 	"strconv"
 
 	"floe/internal/env"
@@ -135,11 +136,15 @@ func renderPlan(plan Plan) string {
 }
 
 // Demonstration is an optimal plan as actions in the order in which an episode
-// asks for them, padded with waits until all agents are home.
+// asks for them, padded with waits until all agents are home. It fails for tasks
+// without a solution and for those that record another optimum.
 func (p *problem) Demonstration() ([]int, error) {
-	plan, err := p.solve()
+	plan, err := NewSolver().Plan(p.in, p.task.Objective)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("demonstrate task %q: %w", p.task.ID, err)
+	}
+	if c := cost(plan, p.in.Goals, p.task.Objective); c != p.task.Optimum {
+		return nil, fmt.Errorf("demonstrate task %q: an optimal plan costs %d; the task records %d", p.task.ID, c, p.task.Optimum)
 	}
 	steps := 0
 	for _, path := range plan {

@@ -6,4 +6,6 @@ import (
 	"floe/internal/importtest"
 )
 
-func TestImports(t *testing.T) { importtest.Check(t, importtest.NoTemporal, importtest.NoNetwork, importtest.NoAWS, importtest.NoOpenAI) }
+func TestImports(t *testing.T) {
+	importtest.Check(t, importtest.NoTemporal, importtest.NoNetwork, importtest.NoAWS, importtest.NoOpenAI)
+}

@@ -51,13 +51,13 @@ func (f *findings) fault(check int) (describe bool) {
 	return f.count[check] <= sentencesPerCheck
 }
 
-func (f *findings) describe(check int, sentence ...any) {
-	f.sentences[check] = append(f.sentences[check], say(sentence...))
+func (f *findings) describe(check int, parts ...any) {
+	f.sentences[check] = append(f.sentences[check], sentence(parts...))
 }
 
-// say joins words, numbers and cells. It is there because a training run
+// sentence joins words, numbers and cells. It is there because a training run
 // describes some hundred thousand faults, and fmt takes its time.
-func say(parts ...any) string {
+func sentence(parts ...any) string {
 	b := make([]byte, 0, 80)
 	for _, p := range parts {
 		switch v := p.(type) {
@@ -97,7 +97,7 @@ func (p *problem) Judge(answer string) env.Verdict {
 		v.Cost = cost(r.plan, p.in.Goals, p.task.Objective)
 		v.Optimal = v.Cost == v.Optimum
 		if v.Cost < v.Optimum {
-			v.Faults = []string{say("the task is wrong: this valid plan costs ", v.Cost, ", its recorded optimum is ", v.Optimum)}
+			v.Faults = []string{sentence("the task is wrong: this valid plan costs ", v.Cost, ", its recorded optimum is ", v.Optimum)}
 		}
 	}
 	return v

@@ -14,20 +14,20 @@ func EstimateTokens(text string) int {
 			run = 0
 		}
 		switch now {
-		case digit:
+		case aDigit:
 			tokens++
-			if last == space {
+			if last == aSpace {
 				tokens++
 			}
-		case letter:
+		case aLetter:
 			if run&7 == 0 {
 				tokens++
 			}
-		case sign, lineEnd:
+		case aSign, aLineEnd:
 			if run == 0 {
 				tokens++
 			}
-		case runeStart:
+		case aRune:
 			tokens++
 		}
 		last = now
@@ -40,13 +40,13 @@ func EstimateTokens(text string) int {
 type class byte
 
 const (
-	other class = iota // control characters, the inner bytes of a rune
-	space
-	lineEnd
-	digit
-	letter
-	sign
-	runeStart
+	anOther class = iota // control characters, the inner bytes of a rune
+	aSpace
+	aLineEnd
+	aDigit
+	aLetter
+	aSign
+	aRune
 )
 
 var classes = classify()
@@ -55,17 +55,17 @@ func classify() (table [256]class) {
 	for i := range table {
 		switch c := byte(i); {
 		case c == '\n' || c == '\r':
-			table[i] = lineEnd
+			table[i] = aLineEnd
 		case c == ' ' || c == '\t':
-			table[i] = space
+			table[i] = aSpace
 		case isDigit(c):
-			table[i] = digit
+			table[i] = aDigit
 		case isLetter(c):
-			table[i] = letter
+			table[i] = aLetter
 		case c > ' ' && c < 127:
-			table[i] = sign
+			table[i] = aSign
 		case c >= 0xc0:
-			table[i] = runeStart
+			table[i] = aRune
 		}
 	}
 	return table

@@ -1,0 +1,127 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"floe/internal/artifact"
+)
+
+// checkTimeout bounds how long a wrong setting can keep a person waiting.
+const checkTimeout = 10 * time.Second
+
+// UnusableError says why a store cannot be used.
+type UnusableError struct {
+	Endpoint string
+	Bucket   string
+	Why      string
+	cause    error
+}
+
+// Error names endpoint, bucket and cause.
+func (e *UnusableError) Error() string {
+	return fmt.Sprintf("artifact store cannot be used: endpoint %s, bucket %s: %s", e.Endpoint, e.Bucket, e.Why)
+}
+
+// Unwrap gives the cause.
+func (e *UnusableError) Unwrap() error { return e.cause }
+
+// Check implements artifact.Store. It lists, and writes and deletes a small
+// object under "checks/", so that credentials that may only read and servers
+// that ignore conditions are found before work is done. It takes at most ten
+// seconds; what is wrong is an *UnusableError.
+func (s *Store) Check(ctx context.Context) error {
+	short, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	why, err := s.probe(short)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("check artifact store: %w", ctx.Err())
+	case short.Err() != nil:
+		why = fmt.Sprintf("no answer within %s", s.patience)
+	}
+	return &UnusableError{Endpoint: s.endpoint, Bucket: s.bucket, Why: why, cause: err}
+}
+
+// probe says what cannot be done, and why.
+func (s *Store) probe(ctx context.Context) (why string, err error) {
+	if err := s.haveCredentials(ctx); err != nil {
+		return "no credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE", err
+	}
+	if err := s.reach(ctx); err != nil {
+		return s.describe(ctx, err), err
+	}
+	if err := s.tryConditions(ctx); err != nil {
+		return err.Error(), err
+	}
+	return "", nil
+}
+
+func (s *Store) haveCredentials(ctx context.Context) error {
+	creds := s.client.Options().Credentials
+	if creds == nil {
+		return errors.New("no credentials")
+	}
+	_, err := creds.Retrieve(ctx)
+	return err
+}
+
+// reach lists one object. A HEAD of the bucket would be shorter, but its answer
+// has no room for a reason.
+func (s *Store) reach(ctx context.Context) error {
+	out, err := s.client.ListObjectsV2(ctx, &awss3.ListObjectsV2Input{Bucket: &s.bucket, MaxKeys: aws.Int32(1)},
+		func(o *awss3.Options) { o.RetryMaxAttempts = 2 })
+	// A web server gives some page, or a 404 without a reason.
+	if err == nil && aws.ToString(out.Name) == "" || code(err) == "NotFound" {
+		return errNoS3
+	}
+	return err
+}
+
+func (s *Store) describe(ctx context.Context, err error) string {
+	if status(err) == http.StatusForbidden && code(err) == "AccessDenied" {
+		return "these credentials may not list the bucket (AccessDenied, status 403)"
+	}
+	if text := unreachable(err); text != "" {
+		return text
+	}
+	return s.why(ctx, err)
+}
+
+// tryConditions proves that of two conditional puts one is refused, and that
+// what was put can be read and deleted.
+func (s *Store) tryConditions(ctx context.Context) (err error) {
+	key, body := "checks/"+rand.Text(), []byte("floe was here\n")
+	if err := s.PutIfAbsent(ctx, key, body); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Delete(ctx, key)) }()
+	if err := s.PutIfAbsent(ctx, key, body); err == nil {
+		return errors.New("the server ignores conditions on puts (If-None-Match), so two attempts of a step could both win")
+	} else if !errors.Is(err, artifact.ErrExists) {
+		return err
+	}
+	r, err := s.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	got, err := io.ReadAll(r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, body) {
+		return errors.New("the server gives back something else than was put")
+	}
+	return nil
+}

@@ -1,0 +1,15 @@
+package s3
+
+import "time"
+
+// SetPatience shortens Check for a test of a silent server.
+func (s *Store) SetPatience(d time.Duration) { s.patience = d }
+
+// PathStyle says whether the bucket goes into the path.
+func (s *Store) PathStyle() bool { return s.client.Options().UsePathStyle }
+
+// Region is what was settled.
+func (s *Store) Region() string { return s.client.Options().Region }
+
+// Unreachable explains errors that a test on one machine cannot provoke.
+var Unreachable = unreachable

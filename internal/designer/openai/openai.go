@@ -1,0 +1,227 @@
+// Package openai is the designer that asks a language model, behind any endpoint
+// that speaks OpenAI's chat completions: OpenAI, vLLM, SGLang, llama.cpp, Ollama
+// and the like.
+//
+// What goes over the wire is kept byte for byte in the transcript; keys travel in
+// headers only and are cut out of whatever an endpoint echoes. A reply that cannot
+// be used is told back with its exact fault, a few times; then the last curriculum
+// stays. Trouble that may pass is waited out for a short while and then handed to
+// the caller, trouble that will not is a *designer.FinalError.
+package openai
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"floe/internal/designer"
+	"floe/internal/experiment"
+)
+
+// Settings say whom to ask.
+type Settings struct {
+	// Endpoint is the base URL, such as http://127.0.0.1:8000/v1. User and query
+	// in it are sent and never shown. Empty means OpenAI itself, given a key.
+	Endpoint string
+	Model    string
+	Key      string // may be empty for servers that want none
+}
+
+// Designer asks one model. It is safe for concurrent use.
+type Designer struct {
+	model    string
+	endpoint endpoint
+	clock    clock
+}
+
+// clock bounds and makes waiting, so that tests need not wait.
+type clock struct {
+	call     time.Duration // longest time for one call
+	patience time.Duration // after this long, trouble is handed to the caller
+	beat     time.Duration // between signs of life
+	now      func() time.Time
+	sleep    func(context.Context, time.Duration) error
+}
+
+// A call of 4096 tokens takes 40 to 80 s on a GPU and minutes on a CPU. Beyond two
+// minutes of trouble the caller's retries are the better place to wait: they
+// survive this process.
+var realClock = clock{call: 10 * time.Minute, patience: 2 * time.Minute, beat: 5 * time.Second, now: time.Now, sleep: sleep}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// New checks the settings. It does not call anybody.
+func New(s Settings) (*Designer, error) {
+	if s.Model == "" {
+		return nil, &designer.FinalError{Reason: "designer.model is empty; name the model to ask"}
+	}
+	e, err := newEndpoint(s.Endpoint, s.Key)
+	if err != nil {
+		return nil, err
+	}
+	return &Designer{model: s.Model, endpoint: e, clock: realClock}, nil
+}
+
+// Propose asks until a reply can be used, the repairs are used up, or the budget
+// is.
+func (d *Designer) Propose(ctx context.Context, in designer.Request) (designer.Proposal, error) {
+	c := conversation{Designer: d, in: in, messages: say(nil, openai.ChatMessageRoleUser, in.Prompt)}
+	defer c.beat()()
+	p, err := c.run(ctx)
+	if err != nil {
+		return designer.Proposal{}, fmt.Errorf("ask %s: %w", d.model, err)
+	}
+	p.Model, p.Attempts = d.model, c.attempts
+	return p, nil
+}
+
+// conversation is one Propose under way.
+type conversation struct {
+	*Designer
+	in       designer.Request
+	messages []openai.ChatCompletionMessage
+	attempts []experiment.Attempt
+
+	beating sync.Mutex // held while the caller is told
+	note    string     // what it is told
+}
+
+func (c *conversation) run(ctx context.Context) (designer.Proposal, error) {
+	var fault string
+	for turn := 0; turn <= c.in.Spec.Repairs; turn++ {
+		spent, err := c.ask(ctx)
+		if err != nil {
+			return designer.Proposal{}, err
+		}
+		if spent != "" {
+			return designer.Proposal{Fallback: spent}, nil
+		}
+		r := c.read()
+		if r.Class.Usable() {
+			return designer.Proposal{Asked: r.Asked, Rationale: r.Rationale, Notes: r.Notes, Normalised: r.Class == designer.ClassNormalised}, nil
+		}
+		fault = fmt.Sprintf("%s: %s", r.Class, r.Fault)
+		if err := c.answerBack(r); err != nil {
+			return designer.Proposal{}, err
+		}
+	}
+	return designer.Proposal{Fallback: fmt.Sprintf("none of %d replies of %s could be used; the last one: %s", c.in.Spec.Repairs+1, c.model, fault)}, nil
+}
+
+// read understands the newest reply and notes in its attempt how.
+func (c *conversation) read() designer.Reading {
+	a := &c.attempts[len(c.attempts)-1]
+	r := c.in.Reader.Read(a.Reply, a.FinishReason)
+	a.Class, a.Fault = string(r.Class), r.Fault
+	return r
+}
+
+// answerBack quotes the fault to the model. What it said stands before, without
+// its thinking and not at any length; a model that said nothing is asked anew.
+func (c *conversation) answerBack(r designer.Reading) error {
+	repair, err := designer.RepairPrompt(r)
+	if err != nil {
+		return err
+	}
+	said := designer.AfterThinking(c.attempts[len(c.attempts)-1].Reply)
+	c.messages = say(c.messages, openai.ChatMessageRoleAssistant, head(said, 8000))
+	c.messages = say(c.messages, openai.ChatMessageRoleUser, repair)
+	return nil
+}
+
+// say adds a message. Empty ones are left out and equal roles joined: servers
+// refuse both.
+func say(messages []openai.ChatCompletionMessage, role, text string) []openai.ChatCompletionMessage {
+	last := len(messages) - 1
+	switch {
+	case text == "":
+		return messages
+	case last >= 0 && messages[last].Role == role:
+		messages[last].Content += "\n\n" + text
+		return messages
+	}
+	return append(messages, openai.ChatCompletionMessage{Role: role, Content: text})
+}
+
+// head is the start of a text, at most n bytes of whole runes.
+func head(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "")
+}
+
+// room says how long the next reply may be; the sentence says why none may come.
+func (c *conversation) room() (tokens int, spent string) {
+	left := c.in.Tokens
+	for _, a := range c.attempts {
+		left -= a.PromptTokens + a.CompletionTokens
+	}
+	for _, m := range c.messages {
+		left -= estimate(m.Content)
+	}
+	switch {
+	case c.in.Calls <= len(c.attempts):
+		return 0, "the experiment's model calls are used up (limits.model_calls)"
+	case left < shortestReply:
+		return 0, "the experiment's model tokens are used up (limits.model_tokens)"
+	}
+	return min(left, c.in.Spec.MaxTokens), ""
+}
+
+// shortestReply is the least room that is worth a call.
+const shortestReply = 16
+
+// estimate counts a text's tokens where nobody else does: four bytes each, the
+// usual rule for English.
+func estimate(text string) int { return (len(text) + 3) / 4 }
+
+// seed is the design's seed as endpoints take it: 31 bits, which all of them do.
+func (c *conversation) seed() int {
+	s := experiment.Seed(c.in.Seed, "model")
+	return int(binary.LittleEndian.Uint32(s[:4]) >> 1)
+}
+
+// beat tells the caller at intervals what is being waited for, until stopped.
+func (c *conversation) beat() (stop func()) {
+	c.tell("asking " + c.model + " at " + c.endpoint.host)
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		t := time.NewTicker(c.clock.beat)
+		defer t.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-t.C:
+				c.tell("")
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}
+
+// tell sets the note, if there is a new one, and passes it on.
+func (c *conversation) tell(note string) {
+	c.beating.Lock()
+	defer c.beating.Unlock()
+	if note != "" {
+		c.note = note
+	}
+	c.in.Beat(c.note)
+}

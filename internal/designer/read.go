@@ -1,0 +1,170 @@
+package designer
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"floe/internal/env"
+	"floe/internal/experiment"
+)
+
+// Class says how a reply was read: usable, or why not.
+type Class string
+
+// Classes of replies. All but the first two are refusals.
+const (
+	ClassOK         Class = "ok"
+	ClassNormalised Class = "normalised" // usable once percent signs or a sum within 2 % were mended
+
+	ClassEmpty      Class = "empty"        // nothing was said, or nothing after thinking
+	ClassNoBlock    Class = "no_block"     // prose without YAML or JSON
+	ClassNotYAML    Class = "not_yaml"     // neither YAML nor JSON
+	ClassWrongKeys  Class = "wrong_keys"   // not the form asked for
+	ClassNotNumber  Class = "not_a_number" // a setting that is no plain number
+	ClassOutOfRange Class = "out_of_range" // a ratio below 0 or above 1
+	ClassBadSum     Class = "bad_sum"      // shares that do not sum to 1
+	ClassDuplicate  Class = "duplicate"    // the same thing said twice
+	ClassAmbiguous  Class = "ambiguous"    // two different answers
+	ClassTruncated  Class = "truncated"    // cut off by the token limit
+	ClassDeclined   Class = "declined"     // the model would not
+)
+
+// Usable says whether a reply of this class gave a curriculum.
+func (c Class) Usable() bool { return c == ClassOK || c == ClassNormalised }
+
+// Reading is what was understood of a reply.
+type Reading struct {
+	Class     Class                 `json:"class"`
+	Rationale string                `json:"rationale,omitempty"`
+	Asked     experiment.Curriculum `json:"asked"` // all sizes, in the space's order; empty unless usable
+	Notes     []string              `json:"notes,omitempty"`
+	Fault     string                `json:"fault,omitempty"` // everything that was wrong, for the model to mend
+}
+
+// sumTolerance is how far shares may be from 1 and still be normalised;
+// sumExact is what rounding of decimals explains.
+const (
+	sumTolerance = 0.02 + 1e-9 // so that 0.98 counts
+	sumExact     = 1e-6
+)
+
+// Reader reads replies to one request.
+type Reader struct {
+	space    env.Space
+	previous experiment.Curriculum
+}
+
+// NewReader reads replies about this space; what a reply leaves out stays as it
+// is in previous.
+func NewReader(space env.Space, previous experiment.Curriculum) Reader {
+	return Reader{space, previous.Clone()}
+}
+
+// Read is NewReader(space, previous).Read(reply, finishReason).
+func Read(reply, finishReason string, space env.Space, previous experiment.Curriculum) Reading {
+	return NewReader(space, previous).Read(reply, finishReason)
+}
+
+// Read understands a reply, or says why it cannot be used. finishReason is the
+// endpoint's: "length" means that the reply was cut off, "content_filter" and
+// "refusal" that the model would not answer.
+//
+// It takes the text after the last </think>, in it the last fenced block that
+// says something about sizes, or bare YAML or JSON. It never guesses: where two
+// readings are possible it refuses.
+func (r Reader) Read(reply, finishReason string) Reading {
+	switch finishReason {
+	case "length", "max_tokens":
+		return refuse(ClassTruncated, "the answer was cut off at the token limit; be shorter")
+	case "content_filter", "refusal":
+		return refuse(ClassDeclined, "no curriculum was given (%s)", finishReason)
+	}
+	text := AfterThinking(reply)
+	if text == "" {
+		return refuse(ClassEmpty, "the answer is empty")
+	}
+	return r.choose(text, blocks(text, r.names()))
+}
+
+// AfterThinking is the part of a reply after the last </think>, trimmed. A reply
+// that opens <think> and never closes it has none.
+func AfterThinking(reply string) string {
+	if i := strings.LastIndex(reply, "</think>"); i >= 0 {
+		reply = reply[i+len("</think>"):]
+	} else if strings.HasPrefix(strings.TrimSpace(reply), "<think>") {
+		return ""
+	}
+	return strings.TrimSpace(reply)
+}
+
+// choose reads the candidates. The last one counts; another one that says
+// something else makes the reply ambiguous, unless it only repeats the
+// curriculum in force, as models do before they change it.
+func (r Reader) choose(text string, candidates []string) Reading {
+	if len(candidates) == 0 {
+		return nothingFound(text)
+	}
+	last := r.block(candidates[len(candidates)-1])
+	if !last.Class.Usable() {
+		return last
+	}
+	inForce := complete(experiment.Curriculum{}, r.previous, r.space)
+	for _, c := range candidates[:len(candidates)-1] {
+		other := r.block(c)
+		if other.Class.Usable() && !same(other.Asked, last.Asked) && !same(other.Asked, inForce) {
+			return refuse(ClassAmbiguous, "it holds two different curricula; give only the one to use")
+		}
+	}
+	return last
+}
+
+func nothingFound(text string) Reading {
+	if declines(text) {
+		return refuse(ClassDeclined, "no curriculum was given: %s", opening(text))
+	}
+	return refuse(ClassNoBlock, "no YAML block was found; it begins %s", opening(text))
+}
+
+// declines recognises a refusal by how it begins. It only names the trouble
+// better: without a block the reply is unusable either way.
+func declines(text string) bool {
+	start := strings.ToLower(strings.ReplaceAll(opening(text), "’", "'"))
+	for _, phrase := range []string{"i'm sorry", "i am sorry", "sorry,", "i can't", "i cannot", "i won't", "i will not", "i'm unable", "i am unable", "i'm not able", "i am not able"} {
+		if strings.HasPrefix(strings.TrimLeft(start, `"`), phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+// opening quotes the start of a text.
+func opening(text string) string {
+	const most = 60
+	runes := []rune(text)
+	if len(runes) > most {
+		return fmt.Sprintf("%q...", string(runes[:most]))
+	}
+	return fmt.Sprintf("%q", text)
+}
+
+func refuse(c Class, format string, args ...any) Reading {
+	return Reading{Class: c, Fault: fmt.Sprintf(format, args...)}
+}
+
+// same compares two complete curricula, up to what rounding explains.
+func same(a, b experiment.Curriculum) bool {
+	for i, row := range a.Rows {
+		if !near(row.DataRatio, b.Rows[i].DataRatio) {
+			return false
+		}
+		for j, k := range row.Knobs {
+			if !near(k.Value, b.Rows[i].Knobs[j].Value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 5e-4 }

@@ -1,0 +1,218 @@
+package lake
+
+// mode is what a search looks for.
+type mode uint8
+
+const (
+	cheapest mode = iota // a plan of least cost, the sum over agents
+	waitless             // the same without a wait before an agent's arrival
+	quickest             // a plan of least makespan
+)
+
+// joint searches the paths of a group of agents together, one time step after
+// the other, depth first, within a budget that the caller raises until it
+// suffices.
+//
+// For the sum of costs the budget is the excess: what the plan may cost more
+// than the agents' shortest paths together. Of an agent's steps those toward its
+// goal take nothing from it, a wait 1, a step away 2. So the search follows
+// shortest paths and spends its budget on nothing but getting out of the way.
+// When an agent steps onto its goal it either has arrived, for good and for
+// free, or it will leave again, which takes 2.
+//
+// For the makespan the budget is the time left (see solve_deadline.go).
+type joint struct {
+	mode   mode
+	k      int               // agents in the group
+	who    [MaxAgents]int    // their numbers in the puzzle
+	toGoal [MaxAgents]*field // distances
+	goal   [MaxAgents]place
+	frames []frame // by time: the line that is being searched
+	end    int     // time of the last arrival, once found
+	seen   memory
+	others traffic
+	bounds bounds
+
+	expansions int // states searched in this run
+}
+
+// frame is a joint state.
+type frame struct {
+	at   [MaxAgents]place
+	home uint8 // bit set of agents that have arrived for good
+}
+
+// hardAfter is how many states a search may take before it is worth while to
+// compute bounds for pairs of agents, which takes about as long.
+const hardAfter = 5000
+
+// run searches from the starts and says whether the budget suffices.
+func (j *joint) run(starts *[MaxAgents]place, budget int) bool {
+	j.seen.reset()
+	j.expansions = 0
+	j.reserve(0)
+	j.frames[0] = frame{}
+	for a := range j.k {
+		j.frames[0].at[a] = starts[j.who[a]]
+	}
+	if j.mode == quickest {
+		return j.hurry(0, budget)
+	}
+	return j.begin(0, budget)
+}
+
+// reserve makes room for the frames at t and t+1.
+func (j *joint) reserve(t int) {
+	for len(j.frames) < t+2 {
+		j.frames = append(j.frames, frame{})
+	}
+}
+
+// begin lets agents that start on their goals stay, or go and come back.
+func (j *joint) begin(a, budget int) bool {
+	for a < j.k && j.frames[0].at[a] != j.goal[a] {
+		a++
+	}
+	if a == j.k {
+		return j.visit(0, budget)
+	}
+	if j.others.mayStay(a, 0) {
+		j.frames[0].home |= 1 << a
+		if j.begin(a+1, budget) {
+			return true
+		}
+		j.frames[0].home &^= 1 << a
+	}
+	return budget >= 2 && j.begin(a+1, budget-2)
+}
+
+// visit searches from the state at time t.
+func (j *joint) visit(t, budget int) bool {
+	if j.frames[t].home == 1<<j.k-1 {
+		j.end = t
+		return true
+	}
+	if !j.open(t, budget) {
+		return false
+	}
+	return j.move(t, 0, budget)
+}
+
+// open prepares to search from the state at time t, unless there is no hope.
+func (j *joint) open(t, budget int) bool {
+	if j.bounds.on && j.bounds.exceed(j, t, budget) || !j.seen.enter(j.key(t), budget) {
+		return false
+	}
+	if j.expansions++; j.expansions == hardAfter {
+		j.bounds.build(j)
+	}
+	j.reserve(t)
+	j.frames[t+1] = j.frames[t]
+	return true
+}
+
+// key is the state at time t as a number of 45 bits. Amid the traffic of others,
+// of whom there is at least one, the time takes the place of a fifth agent.
+func (j *joint) key(t int) uint64 {
+	f := &j.frames[t]
+	key := uint64(f.at[0]) | uint64(f.at[1])<<8 | uint64(f.at[2])<<16 | uint64(f.at[3])<<24 | uint64(f.at[4])<<32
+	if j.others.n > 0 {
+		key |= uint64(t&0xff) << 32
+	}
+	return key | uint64(f.home)<<40
+}
+
+// move makes the steps of agents a and later from time t, in all ways that the
+// budget allows, the cheap ones first.
+func (j *joint) move(t, a, budget int) bool {
+	f := &j.frames[t]
+	for a < j.k && f.home>>a&1 != 0 {
+		a++
+	}
+	if a == j.k {
+		return j.visit(t+1, budget)
+	}
+	from := f.at[a]
+	if from == j.goal[a] {
+		return j.moveToDistance(t, a, from, 1, budget) || j.wait(t, a, from, budget)
+	}
+	d := j.toGoal[a][from]
+	return j.advance(t, a, from, d, budget) || j.wait(t, a, from, budget) ||
+		budget >= 2 && j.moveToDistance(t, a, from, d+1, budget-2)
+}
+
+// advance moves an agent toward its goal; onto it, the agent arrives or not.
+func (j *joint) advance(t, a int, from place, d uint8, budget int) bool {
+	if d > 1 {
+		return j.moveToDistance(t, a, from, d-1, budget)
+	}
+	to := j.goal[a]
+	if !j.clear(t, a, from, to) {
+		return false
+	}
+	n := &j.frames[t+1]
+	n.at[a] = to
+	if j.others.mayStay(a, t+1) {
+		n.home |= 1 << a
+		if j.move(t, a+1, budget) {
+			return true
+		}
+		j.frames[t+1].home &^= 1 << a
+	}
+	return budget >= 2 && j.step(t, a, from, to, budget-2)
+}
+
+// moveToDistance moves an agent to the neighbours at a distance from its goal.
+func (j *joint) moveToDistance(t, a int, from place, d uint8, budget int) bool {
+	for _, s := range steps {
+		if to := from + s; j.toGoal[a][to] == d && j.step(t, a, from, to, budget) {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *joint) wait(t, a int, at place, budget int) bool {
+	return budget >= 1 && j.mode != waitless && j.step(t, a, at, at, budget-1)
+}
+
+func (j *joint) step(t, a int, from, to place, budget int) bool {
+	if !j.clear(t, a, from, to) {
+		return false
+	}
+	j.frames[t+1].at[a] = to
+	if j.bounds.on && j.bounds.pairsExceed(j, t+1, a, budget) {
+		return false
+	}
+	return j.move(t, a+1, budget)
+}
+
+// clear says whether an agent may go from one place to another in the step from
+// time t, given those that have made theirs.
+func (j *joint) clear(t, a int, from, to place) bool {
+	f, n := &j.frames[t], &j.frames[t+1]
+	for b := range j.k {
+		if b >= a && f.home>>b&1 == 0 {
+			continue // yet to move
+		}
+		if n.at[b] == to || n.at[b] == from && f.at[b] == to {
+			return false
+		}
+	}
+	return j.others.n == 0 || j.others.clear(t, from, to)
+}
+
+// route appends the places of one of the group's agents from its start to its
+// last arrival.
+func (j *joint) route(a int, route []place) []place {
+	arrival := 0
+	for t := range j.end {
+		if j.frames[t].at[a] != j.goal[a] || j.mode != quickest && j.frames[t].home>>a&1 == 0 {
+			arrival = t + 1
+		}
+	}
+	for _, f := range j.frames[:arrival+1] {
+		route = append(route, f.at[a])
+	}
+	return route
+}

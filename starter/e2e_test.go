@@ -1,0 +1,369 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"floe/activities"
+	"floe/internal/devtest"
+	"floe/internal/stack"
+)
+
+// programs is the folder with the programs under test, built as users build them.
+var programs string
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "floe-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	build := exec.Command("go", "build", "-trimpath", "-o", dir+"/", "floe/worker", "floe/starter")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build worker and starter: %v\n%s", err, out)
+		return 1
+	}
+	devstack, err := devtest.Build()
+	if err == nil {
+		err = os.Symlink(devstack, filepath.Join(dir, "devstack"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	programs = dir
+	return m.Run()
+}
+
+// small is an experiment of seconds. It saves often, so that a kill finds a
+// checkpoint to go on from.
+const small = `
+name: small
+rounds: 2
+seed: 5
+samples: 400
+epochs: 2
+validation: {sizes: [3x3, 4x4, 5x5], instances: 20}
+curriculum:
+  sizes:
+    3x3: {data_ratio: 0.4, hole_ratio: 0.1, wait_ratio: 0.2}
+    4x4: {data_ratio: 0.3, hole_ratio: 0.1, wait_ratio: 0.2}
+    5x5: {data_ratio: 0.3, hole_ratio: 0.1, wait_ratio: 0.2}
+trainer: {save_every: 2}
+benchmarks: {agents: [3], instances: 3}
+`
+
+// machine is a data folder with the services of `starter dev`.
+type machine struct {
+	t    *testing.T
+	data string
+	dev  *exec.Cmd
+	log  *bytes.Buffer
+	done chan error
+}
+
+// boot starts `starter dev` on free ports and waits until it is ready.
+func boot(t *testing.T) *machine {
+	t.Helper()
+	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), log: &bytes.Buffer{}, done: make(chan error, 1)}
+	m.dev = exec.Command(filepath.Join(programs, "starter"), "dev", "--data", m.data, "--temporal-port", "0", "--ui-port", "0", "--s3-port", "0")
+	out, err := m.dev.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.dev.Stderr = m.log
+	if err := m.dev.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.shut)
+	ready := make([]byte, 512)
+	n, err := out.Read(ready)
+	go func() { m.done <- m.dev.Wait() }()
+	if err != nil || !strings.HasPrefix(string(ready[:n]), "ready:") {
+		t.Fatalf("starter dev did not get ready: %v\n%s", err, m.log)
+	}
+	return m
+}
+
+// shut stops the services with an interrupt, as a person would.
+func (m *machine) shut() {
+	if m.dev.Process.Signal(os.Interrupt) != nil {
+		return
+	}
+	select {
+	case <-m.done:
+	case <-time.After(time.Minute):
+		m.t.Errorf("starter dev did not stop within a minute:\n%s", m.log)
+		if err := m.dev.Process.Kill(); err != nil {
+			m.t.Error(err)
+		}
+	}
+	if info, err := stack.Read(m.data); err == nil && info.Alive() {
+		m.t.Errorf("the stack (process %d) outlived starter dev", info.PID)
+	}
+}
+
+// starter runs the command line to its end.
+func (m *machine) starter(args ...string) (stdout, stderr string, code int) {
+	m.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(programs, "starter"), append(args, "--data", m.data)...)
+	cmd.Dir = m.t.TempDir()
+	cmd.Env = append(os.Environ(), "NO_COLOR=1")
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		m.t.Fatal(err)
+	}
+	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
+}
+
+// must runs the command line and wants exit code 0.
+func (m *machine) must(args ...string) string {
+	m.t.Helper()
+	out, errOut, code := m.starter(args...)
+	if code != exitOK {
+		m.t.Fatalf("starter %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errOut)
+	}
+	return out
+}
+
+// sums are the sha256 of an experiment's artifacts by path.
+func (m *machine) sums(name string) map[string]string {
+	m.t.Helper()
+	var entries []struct{ Path, SHA256 string }
+	if err := json.Unmarshal([]byte(m.must("artifacts", "ls", name, "-o", "json")), &entries); err != nil {
+		m.t.Fatal(err)
+	}
+	sums := map[string]string{}
+	for _, e := range entries {
+		sums[e.Path] = e.SHA256
+	}
+	return sums
+}
+
+func specFile(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "spec.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestAWholeExperimentFromTheCommandLine(t *testing.T) {
+	m := boot(t)
+	spec := specFile(t, small)
+	out := m.must("run", spec)
+	for _, want := range []string{"untrained", "round 0", "round 1", "Report", "/workflows/exp-small/", "starter show small"} {
+		if !strings.Contains(strings.ToLower(out), strings.ToLower(want)) {
+			t.Errorf("run printed no %q:\n%s", want, out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(m.data, "reports", "small.html")); err != nil {
+		t.Error(err)
+	}
+
+	t.Run("the same name is the same experiment", func(t *testing.T) {
+		if _, errOut, code := m.starter("run", spec); code != exitOK || !strings.Contains(errOut, "done already") {
+			t.Errorf("exit code %d, %s", code, errOut)
+		}
+	})
+	t.Run("the same name with another spec is refused with the difference", func(t *testing.T) {
+		_, errOut, code := m.starter("run", spec, "--set", "trainer.rollouts=16")
+		if code != exitUsage || !strings.Contains(errOut, "trainer.rollouts") {
+			t.Errorf("exit code %d, %s", code, errOut)
+		}
+	})
+	t.Run("another name with the same spec makes the same artifacts and does nothing twice", func(t *testing.T) {
+		m.must("run", spec, "--name", "twin")
+		if diff := differ(m.sums("small"), m.sums("twin")); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("list, show, artifacts and report", func(t *testing.T) { look(t, m) })
+	t.Run("what is not there is exit code 3", func(t *testing.T) {
+		for _, args := range [][]string{
+			{"show", "nobody"},
+			{"watch", "nobody"},
+			{"cancel", "nobody"},
+			{"report", "nobody"},
+			{"artifacts", "ls", "nobody"},
+			{"artifacts", "get", "small", "no/such/file"},
+		} {
+			if _, errOut, code := m.starter(args...); code != exitNotFound {
+				t.Errorf("%v: exit code %d, %s", args, code, errOut)
+			}
+		}
+	})
+}
+
+func look(t *testing.T, m *machine) {
+	var all []listed
+	if err := json.Unmarshal([]byte(m.must("list", "-o", "json", "--state", "done")), &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 2 || all[0].ValidRate == nil || *all[0].Round != 1 || !strings.HasSuffix(all[0].Started, "Z") {
+		t.Errorf("list: %+v", all)
+	}
+	if out := m.must("show", "small"); !strings.HasPrefix(out, "small: done") {
+		t.Errorf("show: %s", out)
+	}
+	file := filepath.Join(t.TempDir(), "r.html")
+	if out := m.must("report", "small", "-O", file); strings.TrimSpace(out) != file {
+		t.Errorf("report printed %q", out)
+	}
+	body, err := os.ReadFile(file)
+	if err != nil || !bytes.Contains(body, []byte("<svg")) {
+		t.Errorf("report: %v, %d bytes", err, len(body))
+	}
+	var transcript struct{ Rationale string }
+	if err := json.Unmarshal([]byte(m.must("artifacts", "get", "small", "round-0/design/transcript.json", "-O", "-")), &transcript); err != nil {
+		t.Fatal(err)
+	}
+	if transcript.Rationale == "" {
+		t.Error("the design of round 0 has no rationale")
+	}
+}
+
+// differ says how two sets of artifacts differ.
+func differ(want, got map[string]string) string {
+	var lines []string
+	for path, sum := range want {
+		if got[path] != sum {
+			lines = append(lines, fmt.Sprintf("%s: got %q; want %q", path, got[path], sum))
+		}
+	}
+	if len(got) != len(want) {
+		lines = append(lines, fmt.Sprintf("got %d artifacts; want %d", len(got), len(want)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestCancelStopsTheWorkAndRunGoesOn(t *testing.T) {
+	m := boot(t)
+	spec := specFile(t, strings.Replace(small, "epochs: 2", "epochs: 60", 1))
+	m.must("run", spec, "--detach")
+	m.until("training", func() bool { return m.progress("small").Step == "train" })
+	if _, errOut, code := m.starter("cancel", "small"); code != exitOK {
+		t.Fatalf("cancel: exit code %d, %s", code, errOut)
+	}
+	if out := m.must("list", "-o", "json"); !strings.Contains(out, `"cancelled"`) {
+		t.Errorf("list after cancel: %s", out)
+	}
+	if _, _, code := m.starter("cancel", "small"); code != exitFailed {
+		t.Errorf("a second cancel has exit code %d; want %d", code, exitFailed)
+	}
+	_, errOut, code := m.starter("run", spec, "--detach")
+	if code != exitOK || !strings.Contains(errOut, "starting it again") {
+		t.Errorf("run after cancel: exit code %d, %s", code, errOut)
+	}
+	m.until("training again", func() bool { return m.progress("small").Step == "train" })
+	m.must("cancel", "small")
+}
+
+// TestKilledServicesLoseNothing kills worker, stack and both with -9 in the
+// middle of training. The artifacts are those of an undisturbed run.
+func TestKilledServicesLoseNothing(t *testing.T) {
+	spec := specFile(t, strings.Replace(small, "epochs: 2", "epochs: 12", 1))
+	calm := boot(t)
+	calm.must("run", spec)
+	want := calm.sums("small")
+
+	m := boot(t)
+	m.must("run", spec, "--detach")
+	for _, victims := range [][]string{{"worker"}, {"devstack"}, {"worker", "devstack"}} {
+		m.until("a training step", func() bool { p := m.progress("small"); return p.Step == "train" && p.Done > 0 })
+		m.kill9(victims...)
+	}
+	m.must("watch", "small")
+	if diff := differ(want, m.sums("small")); diff != "" {
+		t.Error(diff)
+	}
+	if log := m.log.String(); strings.Count(log, "starting it again") < 4 {
+		t.Errorf("the supervisor tells of fewer than four deaths:\n%s", log)
+	}
+}
+
+// kill9 kills children of `starter dev` and waits until others have taken their place.
+func (m *machine) kill9(names ...string) {
+	m.t.Helper()
+	before := map[string]int{}
+	for _, name := range names {
+		pid := m.child(name)
+		if pid == 0 {
+			m.t.Fatalf("no %s runs", name)
+		}
+		before[name] = pid
+	}
+	for _, pid := range before {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	for name, pid := range before {
+		m.until(name+" to be back", func() bool { p := m.child(name); return p != 0 && p != pid })
+	}
+}
+
+// child is the pid of a child process of `starter dev`, from /proc.
+func (m *machine) child(name string) int {
+	out, err := exec.Command("pgrep", "-P", fmt.Sprint(m.dev.Process.Pid), "-x", name).Output()
+	var pid int
+	if err == nil {
+		_, err = fmt.Sscan(string(out), &pid)
+	}
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// progress asks a running experiment how far it is; nothing while it cannot say.
+func (m *machine) progress(name string) activities.Progress {
+	m.t.Helper()
+	out, _, code := m.starter("show", name, "-o", "json")
+	if code != exitOK {
+		return activities.Progress{}
+	}
+	var s shown
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		m.t.Fatal(err)
+	}
+	if s.Status == nil {
+		return activities.Progress{}
+	}
+	return s.Status.Progress
+}
+
+// until polls a condition.
+func (m *machine) until(what string, ok func() bool) {
+	m.t.Helper()
+	deadline := time.Now().Add(2 * time.Minute)
+	for !ok() {
+		if time.Now().After(deadline) {
+			m.t.Fatalf("waited two minutes for %s\n%s", what, m.log)
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+}
