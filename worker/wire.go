@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"runtime"
@@ -43,7 +44,7 @@ func wire(c client.Client, store artifact.Store) *activities.Activities {
 // newDesigner makes a designer: a model behind an endpoint, or a rule.
 func newDesigner(spec experiment.DesignerSpec) (designer.Designer, error) {
 	if spec.Kind == "openai" {
-		return openai.New(openai.Settings{Endpoint: spec.Endpoint, Model: spec.Model, Key: os.Getenv("OPENAI_API_KEY")})
+		return openai.New(openai.Settings{Endpoint: cmp.Or(spec.Endpoint, os.Getenv("OPENAI_BASE_URL")), Model: spec.Model, Key: os.Getenv("OPENAI_API_KEY")})
 	}
 	return rule.New(spec.Kind)
 }

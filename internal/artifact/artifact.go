@@ -9,7 +9,8 @@
 //	steps/<kind>/<key>/manifest.json
 //	steps/<kind>/<key>/<attempt>/<file>
 //	steps/<kind>/<key>/partial/<step>-<sum>/... checkpoints inside a step
-//	experiments/<name>/...                      spec, provenance, report
+//	experiments/<name>/<file>                   spec, provenance, report
+//	checks/<random>                             for a moment, by Check
 package artifact
 
 import (

@@ -23,7 +23,7 @@ func checkSpec(d *decoder, spec experiment.Spec) {
 		d.Add(d.at("reward.accuracy_low", "reward.accuracy_top"), "reward.accuracy_low",
 			"found %v; want at most accuracy_top, which is %v", r.AccuracyLow, r.AccuracyTop)
 	}
-	if _, given := d.nodes["designer.model"]; g.Kind == "openai" && !given {
+	if _, given := d.given["designer.model"]; g.Kind == "openai" && !given {
 		d.Add(d.at("designer.kind"), "designer.model", "found nothing; want the name of the model that kind openai asks")
 	}
 	d.checkURL("designer.endpoint", g.Endpoint)
@@ -36,7 +36,7 @@ func (d *decoder) checkURL(path, text string) {
 		return
 	}
 	if err := plainURL(text); err != nil {
-		d.Add(d.at(path), path, "%v; want a URL such as http://127.0.0.1:8000/v1", err)
+		d.Add(d.at(path), path, "%v; want an http or https URL", err)
 	}
 }
 

@@ -20,9 +20,9 @@ const (
 // decoder reads a tree of nodes into structs by their field tags.
 type decoder struct {
 	strict.Reader
-	// nodes are the values that the document gives, by path, so that what is
-	// found out later still has a place. "" is the document.
-	nodes map[string]*yaml.Node
+	// given is what the document says, by path, so that what is found out later
+	// still has a place. "" is the document.
+	given map[string]strict.Entry
 	homes map[string][]string // where keys belong, by key
 }
 
@@ -30,7 +30,7 @@ type decoder struct {
 // default. The value is whole only if the decoder has no faults.
 func decode[T any](root *yaml.Node) (T, *decoder) {
 	var v T
-	d := &decoder{nodes: map[string]*yaml.Node{"": root}, homes: map[string][]string{}}
+	d := &decoder{given: map[string]strict.Entry{"": {Value: root}}, homes: map[string][]string{}}
 	d.home(reflect.TypeFor[T](), "")
 	d.structure(root, "", reflect.ValueOf(&v).Elem())
 	return v, d
@@ -56,14 +56,14 @@ func (d *decoder) sound(paths ...string) bool {
 // encloses the first of them.
 func (d *decoder) at(paths ...string) *yaml.Node {
 	for _, p := range paths {
-		if n, ok := d.nodes[p]; ok {
-			return n
+		if e, ok := d.given[p]; ok {
+			return e.Value
 		}
 	}
 	for p := paths[0]; ; {
 		p = p[:max(0, strings.LastIndexByte(p, '.'))]
-		if n, ok := d.nodes[p]; ok {
-			return n
+		if e, ok := d.given[p]; ok {
+			return e.Value
 		}
 	}
 }
@@ -75,35 +75,31 @@ var readers = map[reflect.Type]func(d *decoder, n *yaml.Node, path string, v ref
 	reflect.TypeFor[*experiment.Curriculum](): func(*decoder, *yaml.Node, string, reflect.Value) {},
 }
 
-// structure reads a mapping into a struct.
+// structure reads a mapping into a struct. One that cannot be read leaves the
+// defaults, so that no later check stumbles over zeros.
 func (d *decoder) structure(n *yaml.Node, path string, v reflect.Value) {
 	fields := fieldsOf(v.Type())
 	entries, ok := d.Mapping(n, path, "a mapping with keys such as "+fields[0].key)
-	if !ok {
-		return
-	}
-	given := map[string]*yaml.Node{}
 	for _, e := range entries {
-		given[e.Key] = e.Value
+		d.given[strict.Join(path, e.Key)] = e
 	}
 	for _, f := range fields {
-		value, ok := given[f.key]
 		at := strict.Join(path, f.key)
-		if ok {
-			d.nodes[at] = value
-			d.value(f, value, at, v.Field(f.index))
-		} else {
-			d.absent(f, n, at, v.Field(f.index))
+		switch e, given := d.given[at]; {
+		case given:
+			d.value(f, e.Value, at, v.Field(f.index))
+		case !f.required:
+			d.absent(f, at, v.Field(f.index))
+		case ok:
+			d.Add(n, at, "found nothing; want %s", f.wanted())
 		}
 	}
 	d.unknown(entries, path, keysOf(fields))
 }
 
 // absent fills a field that the document does not give.
-func (d *decoder) absent(f field, parent *yaml.Node, path string, v reflect.Value) {
+func (d *decoder) absent(f field, path string, v reflect.Value) {
 	switch {
-	case f.required:
-		d.Add(parent, path, "found nothing; want %s", f.wanted())
 	case v.Kind() == reflect.Struct:
 		d.structure(&yaml.Node{Kind: yaml.MappingNode}, path, v)
 	case f.hasDef:
@@ -181,7 +177,9 @@ func (d *decoder) list(f field, n *yaml.Node, path string, v reflect.Value) {
 	seen := map[string]bool{}
 	for i, e := range entries {
 		at := indexed(path, i)
-		d.nodes[at] = e
+		if e.Line != 0 { // not a default
+			d.given[at] = strict.Entry{Value: e}
+		}
 		if e.Kind == yaml.ScalarNode && seen[e.Value] {
 			d.Add(e, at, "found %s a second time; want each once", strict.Describe(e))
 		}
@@ -202,7 +200,7 @@ func (d *decoder) knobs(n *yaml.Node, path string, v reflect.Value) {
 	knobs := make([]experiment.Knob, len(entries))
 	for i, e := range entries {
 		at := strict.Join(path, e.Key)
-		d.nodes[at] = e.Value
+		d.given[at] = e
 		x, _ := d.Number(e.Value, at, strict.Any())
 		knobs[i] = experiment.Knob{Name: e.Key, Value: x}
 	}

@@ -187,7 +187,9 @@ func (s schema) curriculum() object {
 func (s schema) row() object {
 	share := object{
 		{"description", "The size's share of a round's samples; all shares sum to 1."},
-		{"type", "number"}, {"minimum", 0}, {"maximum", 1},
+		{"type", "number"},
+		{"minimum", 0},
+		{"maximum", 1},
 	}
 	row := closed(append(object{{curriculum.FieldShare, share}}, s.knobProperties()...))
 	return append(row, member{"required", []string{curriculum.FieldShare}})

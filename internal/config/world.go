@@ -58,8 +58,7 @@ func (w *world) knobs() {
 		at := strict.Join("validation.knobs", k.Name)
 		i := slices.Index(names, k.Name)
 		if i < 0 {
-			key := yaml.Node{Value: k.Name, Line: w.at(at).Line, Column: w.at(at).Column}
-			w.Unknown(&key, "validation.knobs", names)
+			w.Unknown(w.given[at].At, "validation.knobs", names)
 			continue
 		}
 		in := strict.Range{Min: w.space.Knobs[i].Min, Max: w.space.Knobs[i].Max}
@@ -72,10 +71,11 @@ func (w *world) knobs() {
 
 // curriculum reads round 0's curriculum; the word random is the same as none.
 func (w *world) curriculum() {
-	n, ok := w.nodes["curriculum"]
+	e, ok := w.given["curriculum"]
 	if !ok {
 		return
 	}
+	n := e.Value
 	if n.Kind == yaml.ScalarNode {
 		if s, ok := w.Text(n, "curriculum", "random or a mapping with the key sizes", maxText); ok && s != "random" {
 			w.Refuse(n, "curriculum", "random or a mapping with the key sizes")

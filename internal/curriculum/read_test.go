@@ -48,28 +48,46 @@ func TestParseRefuses(t *testing.T) {
 		{"a list", "[1]", "curriculum:1:1: found a list; want a mapping with the key sizes"},
 		{"no sizes", "{}", "curriculum:1:1: found no key sizes; want a mapping with the key sizes"},
 		{"empty sizes", "sizes:", "curriculum:1:7: sizes: found nothing; want a mapping from size to data_ratio and knobs"},
-		{"another key", "sizes: {3x3: {data_ratio: 1}}\nrationale: x",
-			`curriculum:2:1: found unknown key "rationale"; want sizes`},
-		{"unknown size", "sizes:\n  3x3: {data_ratio: 1}\n  11x11: {data_ratio: 0}",
-			`curriculum:3:3: sizes: found unknown key "11x11"; want one of 3x3, 4x4, 5x5`},
-		{"unknown knob", "sizes: {3x3: {data_ratio: 1, hole_ration: 0.1}}",
-			`curriculum:1:30: sizes.3x3: found unknown key "hole_ration"; did you mean hole_ratio?`},
-		{"no share", "sizes: {3x3: {hole_ratio: 0.1}}",
-			"curriculum:1:14: sizes.3x3: found no key data_ratio; want the size's share of the samples"},
-		{"no row", "sizes: {3x3: 0.5}",
-			"curriculum:1:14: sizes.3x3: found 0.5; want a mapping such as {data_ratio: 0.5}"},
-		{"twice", "sizes:\n  3x3: {data_ratio: 1}\n  3x3: {data_ratio: 1}",
-			`curriculum:3:3: sizes.3x3: found the key "3x3" a second time; want it once`},
-		{"short sum", "sizes: {3x3: {data_ratio: 0.5}, 4x4: {data_ratio: 0.4}}",
-			"curriculum:1:8: sizes: found a data_ratio that sums to 0.9 over the sizes; want 1"},
-		{"out of range", "sizes:\n  3x3: {data_ratio: 1.1, hole_ratio: 0.51}",
+		{
+			"another key", "sizes: {3x3: {data_ratio: 1}}\nrationale: x",
+			`curriculum:2:1: found unknown key "rationale"; want sizes`,
+		},
+		{
+			"unknown size", "sizes:\n  3x3: {data_ratio: 1}\n  11x11: {data_ratio: 0}",
+			`curriculum:3:3: sizes: found unknown key "11x11"; want one of 3x3, 4x4, 5x5`,
+		},
+		{
+			"unknown knob", "sizes: {3x3: {data_ratio: 1, hole_ration: 0.1}}",
+			`curriculum:1:30: sizes.3x3: found unknown key "hole_ration"; did you mean hole_ratio?`,
+		},
+		{
+			"no share", "sizes: {3x3: {hole_ratio: 0.1}}",
+			"curriculum:1:14: sizes.3x3: found no key data_ratio; want the size's share of the samples",
+		},
+		{
+			"no row", "sizes: {3x3: 0.5}",
+			"curriculum:1:14: sizes.3x3: found 0.5; want a mapping such as {data_ratio: 0.5}",
+		},
+		{
+			"twice", "sizes:\n  3x3: {data_ratio: 1}\n  3x3: {data_ratio: 1}",
+			`curriculum:3:3: sizes.3x3: found the key "3x3" a second time; want it once`,
+		},
+		{
+			"short sum", "sizes: {3x3: {data_ratio: 0.5}, 4x4: {data_ratio: 0.4}}",
+			"curriculum:1:8: sizes: found a data_ratio that sums to 0.9 over the sizes; want 1",
+		},
+		{
+			"out of range", "sizes:\n  3x3: {data_ratio: 1.1, hole_ratio: 0.51}",
 			"curriculum:2:21: sizes.3x3.data_ratio: found 1.1; want a number from 0 to 1\n" +
-				"curriculum:2:38: sizes.3x3.hole_ratio: found 0.51; want a number from 0 to 0.5"},
-		{"no numbers", "sizes:\n  3x3: {data_ratio: 50%, hole_ratio: .nan, wait_ratio: '0.1', depth: .inf}",
+				"curriculum:2:38: sizes.3x3.hole_ratio: found 0.51; want a number from 0 to 0.5",
+		},
+		{
+			"no numbers", "sizes:\n  3x3: {data_ratio: 50%, hole_ratio: .nan, wait_ratio: '0.1', depth: .inf}",
 			"curriculum:2:21: sizes.3x3.data_ratio: found \"50%\"; want a number from 0 to 1 (write 0.5)\n" +
 				"curriculum:2:38: sizes.3x3.hole_ratio: found .nan; want a number from 0 to 0.5\n" +
 				"curriculum:2:56: sizes.3x3.wait_ratio: found \"0.1\"; want a number from 0 to 1 (without quotes)\n" +
-				"curriculum:2:70: sizes.3x3.depth: found .inf; want a number from 1 to 9"},
+				"curriculum:2:70: sizes.3x3.depth: found .inf; want a number from 1 to 9",
+		},
 		{"a fence", "```yaml\nsizes: {}\n```", "curriculum:1:1: not YAML: found character that cannot start any token"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

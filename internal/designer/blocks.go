@@ -75,42 +75,56 @@ func appendBlock(found []string, language string, lines []string) []string {
 	return found
 }
 
-// bare finds an answer without a fence: JSON objects, or YAML from the first line
+// bare finds answers without a fence: JSON objects, or YAML from the first line
 // that begins like an answer up to the first line of prose.
 func bare(text string, n names) []string {
-	lines := strings.Split(text, "\n")
-	start := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "{") || n.begins(l) })
-	if start < 0 {
-		return nil
+	var found []string
+	for {
+		text = n.from(text)
+		if text == "" {
+			return found
+		}
+		if !strings.HasPrefix(text, "{") {
+			return append(found, untilProse(text))
+		}
+		var object string
+		object, text = firstObject(text)
+		found = append(found, object)
 	}
-	text = strings.Join(lines[start:], "\n")
-	if !strings.HasPrefix(text, "{") {
-		return []string{untilProse(lines[start:])}
+}
+
+// from is the text from the first line on that begins an answer.
+func (n names) from(text string) string {
+	at := 0
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "{") || n.begins(line) {
+			return text[at:]
+		}
+		at += len(line)
 	}
-	object, rest := firstObject(text)
-	return append([]string{object}, bare(rest, n)...)
+	return ""
 }
 
 var key = regexp.MustCompile(`^["']?([^\s:"'][^:"']*?)["']?[ \t]*:([ \t]|$)`)
 
 // begins says whether an unindented line opens an answer.
 func (n names) begins(line string) bool {
-	m := key.FindStringSubmatch(strings.TrimRight(line, "\r"))
+	m := key.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 	return m != nil && (m[1] == "rationale" || m[1] == "sizes" || slices.Contains(n.sizes, canonical(m[1])))
 }
 
 // untilProse cuts bare YAML before the first unindented line that is neither a
 // key, a comment nor a closing bracket. A one-word key is kept, for the faults to
 // name it.
-func untilProse(lines []string) string {
-	for i, l := range lines {
-		l = strings.TrimRight(l, "\r")
-		talk := l != "" && !strings.ContainsAny(l[:1], " \t#}]-") && !oneWordKey(l)
-		if talk {
-			return strings.Join(lines[:i], "\n")
+func untilProse(text string) string {
+	at := 0
+	for line := range strings.Lines(text) {
+		if l := strings.TrimRight(line, "\r\n"); l != "" && !strings.ContainsAny(l[:1], " \t#}]-") && !oneWordKey(l) {
+			return text[:at]
 		}
+		at += len(line)
 	}
-	return strings.Join(lines, "\n")
+	return text
 }
 
 func oneWordKey(line string) bool {

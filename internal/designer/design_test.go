@@ -52,7 +52,7 @@ func TestAProposalIsUsedAsAsked(t *testing.T) {
 	if want := []string{"a note"}; !reflect.DeepEqual(got.Repairs, want) {
 		t.Errorf("repairs %q", got.Repairs)
 	}
-	if len(got.Changes) != 7 || got.Changes[0] != (experiment.Change{Size: "3x3", Field: "data_ratio", From: 0.25, To: 0.2}) {
+	if len(got.Changes) != 4 || got.Changes[0] != (experiment.Change{Size: "3x3", Field: "data_ratio", From: 0.25, To: 0.2}) {
 		t.Errorf("changes %+v", got.Changes)
 	}
 	if got.Prompt != d.asked.Prompt || got.Prompt == "" || len(got.Sections) != 3 {

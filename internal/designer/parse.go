@@ -15,7 +15,7 @@ import (
 	"floe/internal/env"
 )
 
-// mostBlock bounds what is parsed; an answer about ten sizes has under 2 KiB.
+// mostBlock bounds what is parsed.
 const mostBlock = 64 << 10
 
 const dataRatio = curriculum.FieldShare

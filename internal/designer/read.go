@@ -49,6 +49,9 @@ const (
 	sumExact     = 1e-6
 )
 
+// mostText bounds what is searched for an answer, which has under 2 KiB.
+const mostText = 256 << 10
+
 // Reader reads replies to one request.
 type Reader struct {
 	space    env.Space
@@ -81,8 +84,11 @@ func (r Reader) Read(reply, finishReason string) Reading {
 		return refuse(ClassDeclined, "no curriculum was given (%s)", finishReason)
 	}
 	text := AfterThinking(reply)
-	if text == "" {
+	switch {
+	case text == "":
 		return refuse(ClassEmpty, "the answer is empty")
+	case len(text) > mostText:
+		return refuse(ClassNotYAML, "the answer has %d bytes; want at most %d", len(text), mostText)
 	}
 	return r.choose(text, blocks(text, r.names()))
 }

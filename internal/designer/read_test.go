@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"floe/internal/designer"
 	"floe/internal/experiment"
@@ -210,6 +211,7 @@ func TestReadRefusesByClass(t *testing.T) {
 		{"colon in plain text", block(edit(">-\n  4x4 is", "note: this")), "stop", designer.ClassNotYAML, "mapping values are not allowed"},
 		{"tabs", "```yaml\nsizes:\n\t3x3: 1\n```", "stop", designer.ClassNotYAML, "not YAML"},
 		{"huge", block(body + "# " + strings.Repeat("x", 1<<17) + "\n"), "stop", designer.ClassNotYAML, "want at most 65536"},
+		{"endless", strings.Repeat("word ", 1<<17), "stop", designer.ClassNotYAML, "want at most 262144"},
 		{"a list", "```yaml\n- sizes\n```", "stop", designer.ClassWrongKeys, "is a list; want the keys"},
 		{"a list of sizes", block("sizes:\n- {size: 3x3, data_ratio: 1}\n"), "stop", designer.ClassWrongKeys, "sizes is a list"},
 		{"no sizes", block("rationale: nothing to change\n"), "stop", designer.ClassWrongKeys, "there is no key sizes"},
@@ -318,4 +320,17 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("shares sum to %v", sum)
 		}
 	})
+}
+
+// A reply is read in a moment, whatever an endpoint sends.
+func TestNoReplyIsSlowToRead(t *testing.T) {
+	for _, unit := range []string{"{}\n", "{\"sizes\":1}\n", "{a: ", "[", "? ", "- ", "&a ", "#\n", "```\n", "```yaml\nsizes: 1\n```\n", "sizes:\n", " sizes:\n  ", "\"", "%", "a: &b\n"} {
+		const size = 40 << 10
+		start := time.Now()
+		read(strings.Repeat(unit, size/len(unit)))
+		read(block(strings.Repeat(unit, size/len(unit))))
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%d bytes of %q took %v", size, unit, took)
+		}
+	}
 }

@@ -94,8 +94,8 @@ func (c *crew) sum(ctx context.Context, used int) error {
 	return c.slabs(ctx, func(slab, from, to int) {
 		sum := c.gradients[0][from:to]
 		for _, g := range c.gradients[1:used] {
-			for i, x := range g[from:to] {
-				add(&sum[i], &x)
+			for i := range sum {
+				add(&sum[i], &g[from+i])
 			}
 		}
 		c.squares[slab] = squares(sum)

@@ -213,6 +213,14 @@ func TestAdvantages(t *testing.T) {
 	}
 }
 
+func TestClip(t *testing.T) {
+	for _, c := range []struct{ norm, limit, want float64 }{{4, 1, 0.25}, {0.5, 1, 1}, {0, 1, 1}, {4, 0, 1}} {
+		if got := clip(c.norm, c.limit); got != c.want {
+			t.Errorf("a gradient of %v is scaled by %v for the limit %v; want %v", c.norm, got, c.limit, c.want)
+		}
+	}
+}
+
 func TestExpAndLogAreThoseOfTheLibrary(t *testing.T) {
 	for x := 0.0; x < 690; x += 0.0371 {
 		if got, want := exp(-x), math.Exp(-x); math.Abs(got-want) > 1e-12*want {

@@ -246,11 +246,24 @@ func TestGroupsWithoutSpreadTeachNothing(t *testing.T) {
 	if point.Spread != 0 || point.GradNorm != 0 {
 		t.Errorf("spread %v, gradient %v; want none", point.Spread, point.GradNorm)
 	}
-	want := policy.Config{Problems: corridors(t, 20, "held out"), Init: c.Init}
-	a, errA := policy.Evaluate(t.Context(), c.Init, want.Problems, 1, "same", nil)
-	b, errB := policy.Evaluate(t.Context(), r.Model, want.Problems, 1, "same", nil)
+	problems := corridors(t, 20, "held out")
+	a, errA := policy.Evaluate(t.Context(), c.Init, problems, 1, "same", nil)
+	b, errB := policy.Evaluate(t.Context(), r.Model, problems, 1, "same", nil)
 	if errors.Join(errA, errB) != nil || !reflect.DeepEqual(a, b) {
 		t.Error("the policy answers otherwise after learning nothing")
+	}
+}
+
+func TestGradientThatIsNotFiniteIsAnError(t *testing.T) {
+	c := config(t, 1)
+	c.Reward.AccuracyLow = math.MaxFloat64 // the group's mean overflows
+	c.Save = func(step int, _ []byte) error {
+		t.Errorf("step %d was saved", step)
+		return nil
+	}
+	_, err := policy.Train(t.Context(), c)
+	if err == nil || !strings.Contains(err.Error(), "step 1 of 7: the gradient's norm is NaN") {
+		t.Errorf("error %v; want one that names step 1 and the gradient", err)
 	}
 }
 

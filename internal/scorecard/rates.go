@@ -102,14 +102,14 @@ func row(s experiment.Scorecard, size, group string, in func(experiment.Cell) bo
 
 // plus adds the counts of b to a, keeping a's name.
 func plus(a, b experiment.Cell) experiment.Cell {
-	errors := make([]int, max(len(a.Errors), len(b.Errors)))
-	for i := range errors {
-		errors[i] = at(a.Errors, i) + at(b.Errors, i)
+	failed := make([]int, max(len(a.Errors), len(b.Errors)))
+	for i := range failed {
+		failed[i] = at(a.Errors, i) + at(b.Errors, i)
 	}
 	return experiment.Cell{
 		Size: a.Size, Group: a.Group,
 		N: a.N + b.N, Valid: a.Valid + b.Valid, Optimal: a.Optimal + b.Optimal, Truncated: a.Truncated + b.Truncated,
-		Errors: errors,
+		Errors: failed,
 		Tokens: a.Tokens + b.Tokens, Cost: a.Cost + b.Cost, Optimum: a.Optimum + b.Optimum,
 	}
 }

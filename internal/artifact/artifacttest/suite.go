@@ -3,6 +3,7 @@ package artifacttest
 import (
 	"bytes"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"io"
 	"slices"
@@ -109,16 +110,12 @@ func (s *suite) names() []string {
 
 // noise is n bytes that do not compress and are the same for the same name.
 func noise(name string, n int) []byte {
-	b := make([]byte, n)
+	b := make([]byte, (n+7)/8*8)
 	rng := experiment.Rand("artifacttest", name)
 	for i := 0; i < n; i += 8 {
-		v := rng.Uint64()
-		for j := i; j < min(i+8, n); j++ {
-			b[j] = byte(v)
-			v >>= 8
-		}
+		binary.LittleEndian.PutUint64(b[i:], rng.Uint64())
 	}
-	return b
+	return b[:n]
 }
 
 // inParallel calls f for 0 to n-1, at most 50 at once, and reports each error.

@@ -3,9 +3,9 @@ package s3_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -49,18 +49,21 @@ func between(t *testing.T, stack *devtest.Stack, start func(*httptest.Server), s
 	return server, settings
 }
 
-func content(n int) []byte {
-	b := make([]byte, n)
+// content is always the same, up to large bytes.
+func content(n int) []byte { return pattern()[:n:n] }
+
+var pattern = sync.OnceValue(func() []byte {
+	b := make([]byte, large)
 	for i := range b {
 		b[i] = byte(i>>16 + i>>8 + i)
 	}
 	return b
-}
+})
 
 func roundTrip(t *testing.T, store *s3.Store) {
 	t.Helper()
 	for _, n := range []int{0, 5, 100_000, large} {
-		key := fmt.Sprintf("%s/%d", t.Name(), n)
+		key := fresh()
 		if err := store.Put(t.Context(), key, bytes.NewReader(content(n))); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +71,7 @@ func roundTrip(t *testing.T, store *s3.Store) {
 			t.Errorf("%d bytes came back as %d others", n, len(got))
 		}
 	}
-	if err := store.PutIfAbsent(t.Context(), t.Name()+"/once", []byte("x")); err != nil {
+	if err := store.PutIfAbsent(t.Context(), fresh(), []byte("x")); err != nil {
 		t.Error(err)
 	}
 }
@@ -151,7 +154,7 @@ func TestABrokenDownloadGoesOnWhereItBroke(t *testing.T) {
 		next.ServeHTTP(w, r)
 	})
 	store := open(t, settings)
-	key := t.Name() + "/object"
+	key := fresh()
 	if err := store.Put(t.Context(), key, bytes.NewReader(content(4<<20))); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +203,7 @@ func TestADownloadThatNeverGetsOnIsGivenUp(t *testing.T) {
 
 func TestAReplacedObjectIsNeverMixedIn(t *testing.T) {
 	stack := devtest.Shared(t)
-	key := t.Name() + "/object"
+	key := fresh()
 	first := true
 	_, settings := between(t, stack, (*httptest.Server).Start, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodGet && first {
@@ -250,7 +253,7 @@ func TestDamageOnTheServersDiskIsFound(t *testing.T) {
 	stack := devtest.Shared(t)
 	steps := artifact.Steps{Store: stack.Store()}
 	for name, n := range map[string]int{"small": 1000, "large": large} {
-		id := experiment.StepID{Kind: "test", Key: "damage-" + name}
+		id := experiment.StepID{Kind: "test", Key: name + rand.Text()}
 		m, _, err := steps.Commit(t.Context(), id, "run-1", nil, time.Now(), []artifact.Body{artifact.Bytes("f", content(n))})
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package s3_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,9 @@ import (
 	"floe/internal/experiment"
 )
 
+// fresh is a key that no other test uses, also when tests run again.
+func fresh() string { return "tests/" + rand.Text() }
+
 func TestConflictsOfConditionalPutsAreTriedAgain(t *testing.T) {
 	var met atomic.Int32
 	_, settings := between(t, devtest.Shared(t), (*httptest.Server).Start, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -32,15 +36,16 @@ func TestConflictsOfConditionalPutsAreTriedAgain(t *testing.T) {
 		}
 		next.ServeHTTP(w, r)
 	})
-	if err := open(t, settings).PutIfAbsent(t.Context(), t.Name(), []byte("x")); err != nil {
+	key := fresh()
+	if err := open(t, settings).PutIfAbsent(t.Context(), key, []byte("x")); err != nil {
 		t.Errorf("after two conflicts: %v", err)
 	}
 	met.Store(0)
-	if err := open(t, settings).PutIfAbsent(t.Context(), t.Name(), []byte("x")); !errors.Is(err, artifact.ErrExists) {
+	if err := open(t, settings).PutIfAbsent(t.Context(), key, []byte("x")); !errors.Is(err, artifact.ErrExists) {
 		t.Errorf("after two conflicts with a winner: %v; want ErrExists", err)
 	}
 	met.Store(-1000)
-	err := open(t, settings).PutIfAbsent(t.Context(), t.Name(), []byte("x"))
+	err := open(t, settings).PutIfAbsent(t.Context(), key, []byte("x"))
 	if err == nil || errors.Is(err, artifact.ErrExists) || !strings.Contains(err.Error(), "ConditionalRequestConflict") {
 		t.Errorf("conflicts without end: %v; want the conflict itself", err)
 	}
@@ -56,7 +61,7 @@ func TestALostAnswerToTheManifestDoesNotLoseTheStep(t *testing.T) {
 		next.ServeHTTP(w, r)
 	})
 	steps := artifact.Steps{Store: open(t, settings)}
-	id := experiment.StepID{Kind: "test", Key: "lost-answer"}
+	id := experiment.StepID{Kind: "test", Key: rand.Text()}
 	m, adopted, err := steps.Commit(t.Context(), id, "run-1", nil, time.Now(), []artifact.Body{artifact.Bytes("f", []byte("x"))})
 	if err != nil || adopted || !lost.Load() {
 		t.Fatalf("commit: adopted %v, lost %v, %v; want our own step", adopted, lost.Load(), err)
@@ -75,11 +80,11 @@ func TestALostAnswerToALargePutIsNotALostPut(t *testing.T) {
 		}
 		next.ServeHTTP(w, r)
 	})
-	store := open(t, settings)
-	if err := store.Put(t.Context(), t.Name(), bytes.NewReader(content(large))); err != nil || !lost.Load() {
+	store, key := open(t, settings), fresh()
+	if err := store.Put(t.Context(), key, bytes.NewReader(content(large))); err != nil || !lost.Load() {
 		t.Fatalf("put: lost %v, %v", lost.Load(), err)
 	}
-	if got := get(t, store, t.Name()); !bytes.Equal(got, content(large)) {
+	if got := get(t, store, key); !bytes.Equal(got, content(large)) {
 		t.Errorf("got %d other bytes", len(got))
 	}
 }
@@ -96,7 +101,7 @@ func TestALargePutThatFailsLeavesNoUpload(t *testing.T) {
 		next.ServeHTTP(w, r)
 	})
 	store := open(t, settings)
-	err := store.Put(t.Context(), t.Name(), bytes.NewReader(content(large)))
+	err := store.Put(t.Context(), fresh(), bytes.NewReader(content(large)))
 	if err == nil || errors.Is(err, context.Canceled) || parts.Load() != 1 {
 		t.Errorf("put: %v after %d tries; want the refusal itself, once", err, parts.Load())
 	}
@@ -117,7 +122,7 @@ func TestABriefOutageIsWaitedOut(t *testing.T) {
 			next.ServeHTTP(w, r)
 		}
 	})
-	if err := open(t, settings).Put(t.Context(), t.Name(), strings.NewReader("x")); err != nil {
+	if err := open(t, settings).Put(t.Context(), fresh(), strings.NewReader("x")); err != nil {
 		t.Error(err)
 	}
 }

@@ -13,9 +13,10 @@ import (
 
 const (
 	maxBytes = 256 << 10
-	// maxSearch bounds the lines in which a syntax error is looked for by trial;
-	// behind that the parser's own, less exact line is told.
-	maxSearch = 400
+	// Up to this size a syntax error is looked for by trial; beyond it the
+	// parser's own, less exact line is told.
+	maxSearchBytes = 64 << 10
+	maxSearchLines = 400
 )
 
 // Parse reads text that must hold exactly one YAML document, and returns the
@@ -72,7 +73,7 @@ var parserPrefix = regexp.MustCompile(`^yaml: (line ([0-9]+): )?`)
 func syntaxFault(src []byte, cause error) Fault {
 	lines := strings.SplitAfter(string(src), "\n")
 	line := 1
-	if len(lines) <= maxSearch {
+	if len(src) <= maxSearchBytes && len(lines) <= maxSearchLines {
 		line = firstBroken(lines)
 	} else if m := parserPrefix.FindStringSubmatch(cause.Error()); m != nil {
 		line = min(max(atoi(m[2]), 1), len(lines))

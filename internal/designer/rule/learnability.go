@@ -1,8 +1,6 @@
 package rule
 
 import (
-	"errors"
-
 	"floe/internal/curriculum"
 	"floe/internal/designer"
 	"floe/internal/env"
@@ -59,13 +57,13 @@ type level struct {
 func levelsOf(space env.Space, card experiment.Scorecard) ([]level, error) {
 	total := card.Total()
 	if total.N == 0 {
-		return nil, errors.New("learnability: the scorecard has no answers")
+		return nil, &designer.FinalError{Reason: "the learnability rule reads validation results, and there are no answers in them"}
 	}
 	levels := make([]level, len(space.Sizes))
 	for i, size := range space.Sizes {
 		like := nearest(space.Sizes, i, card)
 		if like == "" {
-			return nil, errors.New("learnability: the scorecard has none of the environment's sizes")
+			return nil, &designer.FinalError{Reason: "the learnability rule reads validation results, and they have none of the environment's sizes"}
 		}
 		levels[i] = levelOf(size, card.Of(like), total)
 		if like != size {

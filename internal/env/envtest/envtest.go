@@ -153,10 +153,15 @@ func refuses(t *testing.T, e env.Environment) {
 
 func cancellable(t *testing.T, e env.Environment) {
 	o := order(e, env.SplitTrain, "cancel")
+	o.Samples *= 20
 	ctx, cancel := context.WithCancel(t.Context())
-	_, _, err := e.Generate(ctx, o, func(int, int) { cancel() })
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled at the first progress: %v; want %v", err, context.Canceled)
+	reached := 0
+	_, _, err := e.Generate(ctx, o, func(done, _ int) {
+		cancel()
+		reached = done
+	})
+	if !errors.Is(err, context.Canceled) || reached >= o.Samples {
+		t.Errorf("cancelled at the first progress: %v, went on to %d of %d; want %v before the end", err, reached, o.Samples, context.Canceled)
 	}
 	if _, _, err := e.Generate(ctx, o, func(int, int) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled before: %v; want %v", err, context.Canceled)

@@ -27,8 +27,8 @@ func (b *bounds) forget() {
 }
 
 // build makes tables for all pairs of a group that have none, and turns the
-// bounds on.
-func (b *bounds) build(j *joint) {
+// bounds on in a search that is at time t.
+func (b *bounds) build(j *joint, t int) {
 	kind := 0
 	if j.mode == quickest {
 		kind = 1
@@ -43,60 +43,40 @@ func (b *bounds) build(j *joint) {
 		}
 	}
 	b.on = true
-}
-
-// pairsExceed says whether some pair of agent a and one that has moved needs
-// more than the budget from the state at time t.
-func (b *bounds) pairsExceed(j *joint, t, a, budget int) bool {
-	f := &j.frames[t]
-	for x := range j.k {
-		switch {
-		case x < a && b.need(f, x, a) > budget:
-			return true
-		case x > a && f.home>>x&1 != 0 && b.need(f, a, x) > budget:
-			return true
+	for i := range t + 1 {
+		for a := range j.k {
+			b.add(j, i, a)
 		}
 	}
-	return false
 }
 
-// need is what the pair x < y needs.
-func (b *bounds) need(f *frame, x, y int) int {
-	table := b.pairs[pairIndex(x, y)]
-	switch f.home>>x&1 | f.home>>y&1<<1 {
-	case 0:
-		return int(table.both[int(f.at[x])<<8|int(f.at[y])])
-	case 1:
-		return int(table.second[f.at[y]])
-	case 2:
-		return int(table.first[f.at[x]])
+// add notes what the pairs of an agent that has moved need in the state at time
+// t, with all those that have moved before, and returns the most and the sum.
+func (b *bounds) add(j *joint, t, a int) (most, sum int) {
+	f := &j.frames[t]
+	for x := range j.k {
+		if x == a || x > a && f.home>>x&1 == 0 {
+			continue
+		}
+		i := pairIndex(min(a, x), max(a, x))
+		need := b.pairs[i].need(f, min(a, x), max(a, x))
+		f.needs[i] = need
+		most, sum = max(most, int(need)), sum+int(need)
 	}
-	return 0
+	return most, sum
 }
 
-// exceed says whether the pairs together need more than the budget from the
-// state at time t. Needs of pairs without a common agent add up, and so do those
-// of all pairs, in which every agent's share is counted once per other agent.
-// Of a makespan every single pair has been asked already, and nothing adds up.
-func (b *bounds) exceed(j *joint, t, budget int) bool {
+// couplesExceed says whether two pairs without a common agent need more together
+// than the budget in the state at time t. That a single pair does, and all pairs
+// together, in which every agent counts once per other agent, has been asked
+// before. Makespans do not add up.
+func (b *bounds) couplesExceed(j *joint, t, budget int) bool {
 	if j.mode == quickest {
 		return false
 	}
-	f := &j.frames[t]
-	var needs [maxPairs]int
-	total := 0
-	for y := range j.k {
-		for x := range y {
-			i := pairIndex(x, y)
-			needs[i] = b.need(f, x, y)
-			total += needs[i]
-		}
-	}
-	if total > budget*(j.k-1) {
-		return true
-	}
+	needs := &j.frames[t].needs
 	for _, m := range matchings[j.k] {
-		if needs[m[0]]+needs[m[1]] > budget {
+		if int(needs[m[0]])+int(needs[m[1]]) > budget {
 			return true
 		}
 	}

@@ -35,7 +35,7 @@ func (j *joint) moveInTime(t, a, left int) bool {
 	if d > 0 && d-1 <= left && j.stepsInTime(t, a, from, d-1, left) {
 		return true
 	}
-	if d <= left && j.stepInTime(t, a, from, from, left) {
+	if d <= left && j.stepInTime(t, a, from, left) {
 		return true
 	}
 	return d+1 <= left && j.stepsInTime(t, a, from, d+1, left)
@@ -44,20 +44,22 @@ func (j *joint) moveInTime(t, a, left int) bool {
 // stepsInTime moves an agent to the neighbours at a distance from its goal.
 func (j *joint) stepsInTime(t, a int, from place, d, left int) bool {
 	for _, s := range steps {
-		if to := from + s; int(j.toGoal[a][to]) == d && j.stepInTime(t, a, from, to, left) {
+		if to := from + s; int(j.toGoal[a][to]) == d && j.stepInTime(t, a, to, left) {
 			return true
 		}
 	}
 	return false
 }
 
-func (j *joint) stepInTime(t, a int, from, to place, left int) bool {
-	if !j.clear(t, a, from, to) {
+func (j *joint) stepInTime(t, a int, to place, left int) bool {
+	if !j.clear(t, a, to) {
 		return false
 	}
 	j.frames[t+1].at[a] = to
-	if j.bounds.on && j.bounds.pairsExceed(j, t+1, a, left) {
-		return false
+	if j.bounds.on {
+		if most, _ := j.bounds.add(j, t+1, a); most > left {
+			return false
+		}
 	}
 	return j.moveInTime(t, a+1, left)
 }

@@ -94,30 +94,70 @@ func (s *Solver) merge(m mode, a, b int) bool {
 	return s.settle(m, &s.groups[a], 0)
 }
 
+// settle finds routes for a group, if possible ones that keep clear of others.
+func (s *Solver) settle(m mode, g *group, others uint8) bool {
+	switch {
+	case others != 0 && s.search(m, *g, others), s.search(m, *g, 0):
+		return true
+	case m != cheapest:
+		return false
+	}
+	return s.raise(g)
+}
+
 // proveAfter is the excess from which on a group must be proved solvable before
 // the search goes on. Most groups need less, and the proof costs about as much
 // as an easy search.
 const proveAfter = 4
 
-// settle finds routes for a group, if possible ones that keep clear of others.
-func (s *Solver) settle(m mode, g *group, others uint8) bool {
-	if others != 0 && s.search(m, *g, others) {
-		return true
-	}
+// raise finds routes of least cost for a group whose budget does not suffice.
+//
+// Budgets grow by one while each takes much longer to search than the one
+// before. Once they do not, since the search has seen most of what can be
+// reached, they grow in strides, and the least that suffices is found by halving.
+func (s *Solver) raise(g *group) bool {
 	proved := false
-	for !s.search(m, *g, 0) {
-		if m != cheapest {
-			return false
-		}
+	stride, took := 1, s.joint.expansions
+	fails := g.budget
+	for g.budget += stride; !s.search(cheapest, *g, 0); g.budget += stride {
+		fails = g.budget
 		if g.budget >= proveAfter && !proved {
 			if !s.attainable(g.members) {
 				return false
 			}
 			proved = true
 		}
-		g.budget++
+		if s.joint.expansions > hardAfter && s.joint.expansions < 2*took {
+			stride *= 2
+		}
+		took = s.joint.expansions
 	}
+	s.lower(g, fails)
 	return true
+}
+
+// lower finds the least budget above one that fails, below the cost of the
+// group's routes.
+func (s *Solver) lower(g *group, fails int) {
+	for g.budget = s.excessOf(g.members); g.budget > fails+1; {
+		try := group{g.members, (fails + g.budget) / 2}
+		if s.search(cheapest, try, 0) {
+			g.budget = s.excessOf(g.members)
+		} else {
+			fails = try.budget
+		}
+	}
+}
+
+// excessOf is what the routes of some agents cost above their shortest paths.
+func (s *Solver) excessOf(members uint8) int {
+	excess := 0
+	for i := range s.puzzle.agents {
+		if members>>i&1 != 0 {
+			excess += len(s.routes[i]) - 1 - int(s.toGoal[i][s.puzzle.starts[i]])
+		}
+	}
+	return excess
 }
 
 // search looks for routes of a group within its budget, amid the traffic of

@@ -12,6 +12,19 @@ type pairTable struct {
 
 const tableSize = 1 << 16
 
+// need is what the pair x < y of a group needs in a state.
+func (p *pairTable) need(f *frame, x, y int) uint8 {
+	switch f.home>>x&1 | f.home>>y&1<<1 {
+	case 0:
+		return p.both[int(f.at[x])<<8|int(f.at[y])]
+	case 1:
+		return p.second[f.at[y]]
+	case 2:
+		return p.first[f.at[x]]
+	}
+	return 0
+}
+
 // endless is a cost that no pair has: places from where there is no way.
 const endless = 1<<16 - 1
 

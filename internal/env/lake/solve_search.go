@@ -38,8 +38,9 @@ type joint struct {
 
 // frame is a joint state.
 type frame struct {
-	at   [MaxAgents]place
-	home uint8 // bit set of agents that have arrived for good
+	at    [MaxAgents]place
+	home  uint8           // bit set of agents that have arrived for good
+	needs [maxPairs]uint8 // what its pairs need, once bounds are on
 }
 
 // hardAfter is how many states a search may take before it is worth while to
@@ -92,19 +93,16 @@ func (j *joint) visit(t, budget int) bool {
 		j.end = t
 		return true
 	}
-	if !j.open(t, budget) {
-		return false
-	}
-	return j.move(t, 0, budget)
+	return j.open(t, budget) && j.move(t, 0, budget, 0)
 }
 
 // open prepares to search from the state at time t, unless there is no hope.
 func (j *joint) open(t, budget int) bool {
-	if j.bounds.on && j.bounds.exceed(j, t, budget) || !j.seen.enter(j.key(t), budget) {
+	if j.bounds.on && j.bounds.couplesExceed(j, t, budget) || !j.seen.enter(j.key(t), budget) {
 		return false
 	}
 	if j.expansions++; j.expansions == hardAfter {
-		j.bounds.build(j)
+		j.bounds.build(j, t)
 	}
 	j.reserve(t)
 	j.frames[t+1] = j.frames[t]
@@ -123,8 +121,9 @@ func (j *joint) key(t int) uint64 {
 }
 
 // move makes the steps of agents a and later from time t, in all ways that the
-// budget allows, the cheap ones first.
-func (j *joint) move(t, a, budget int) bool {
+// budget allows, the cheap ones first. The pairs of those that have made theirs
+// have these needs together.
+func (j *joint) move(t, a, budget, needs int) bool {
 	f := &j.frames[t]
 	for a < j.k && f.home>>a&1 != 0 {
 		a++
@@ -134,63 +133,63 @@ func (j *joint) move(t, a, budget int) bool {
 	}
 	from := f.at[a]
 	if from == j.goal[a] {
-		return j.moveToDistance(t, a, from, 1, budget) || j.wait(t, a, from, budget)
+		return j.moveToDistance(t, a, 1, budget, needs) || j.wait(t, a, budget, needs)
 	}
 	d := j.toGoal[a][from]
-	return j.advance(t, a, from, d, budget) || j.wait(t, a, from, budget) ||
-		budget >= 2 && j.moveToDistance(t, a, from, d+1, budget-2)
+	return j.advance(t, a, d, budget, needs) || j.wait(t, a, budget, needs) ||
+		budget >= 2 && j.moveToDistance(t, a, d+1, budget-2, needs)
 }
 
 // advance moves an agent toward its goal; onto it, the agent arrives or not.
-func (j *joint) advance(t, a int, from place, d uint8, budget int) bool {
+func (j *joint) advance(t, a int, d uint8, budget, needs int) bool {
 	if d > 1 {
-		return j.moveToDistance(t, a, from, d-1, budget)
+		return j.moveToDistance(t, a, d-1, budget, needs)
 	}
-	to := j.goal[a]
-	if !j.clear(t, a, from, to) {
-		return false
-	}
-	n := &j.frames[t+1]
-	n.at[a] = to
 	if j.others.mayStay(a, t+1) {
-		n.home |= 1 << a
-		if j.move(t, a+1, budget) {
+		j.frames[t+1].home |= 1 << a
+		if j.step(t, a, j.goal[a], budget, needs) {
 			return true
 		}
 		j.frames[t+1].home &^= 1 << a
 	}
-	return budget >= 2 && j.step(t, a, from, to, budget-2)
+	return budget >= 2 && j.step(t, a, j.goal[a], budget-2, needs)
 }
 
 // moveToDistance moves an agent to the neighbours at a distance from its goal.
-func (j *joint) moveToDistance(t, a int, from place, d uint8, budget int) bool {
+func (j *joint) moveToDistance(t, a int, d uint8, budget, needs int) bool {
+	from := j.frames[t].at[a]
 	for _, s := range steps {
-		if to := from + s; j.toGoal[a][to] == d && j.step(t, a, from, to, budget) {
+		if to := from + s; j.toGoal[a][to] == d && j.step(t, a, to, budget, needs) {
 			return true
 		}
 	}
 	return false
 }
 
-func (j *joint) wait(t, a int, at place, budget int) bool {
-	return budget >= 1 && j.mode != waitless && j.step(t, a, at, at, budget-1)
+func (j *joint) wait(t, a, budget, needs int) bool {
+	return budget >= 1 && j.mode != waitless && j.step(t, a, j.frames[t].at[a], budget-1, needs)
 }
 
-func (j *joint) step(t, a int, from, to place, budget int) bool {
-	if !j.clear(t, a, from, to) {
+// step moves an agent and then the others.
+func (j *joint) step(t, a int, to place, budget, needs int) bool {
+	if !j.clear(t, a, to) {
 		return false
 	}
 	j.frames[t+1].at[a] = to
-	if j.bounds.on && j.bounds.pairsExceed(j, t+1, a, budget) {
-		return false
+	if j.bounds.on {
+		most, sum := j.bounds.add(j, t+1, a)
+		if needs += sum; most > budget || needs > budget*(j.k-1) {
+			return false
+		}
 	}
-	return j.move(t, a+1, budget)
+	return j.move(t, a+1, budget, needs)
 }
 
-// clear says whether an agent may go from one place to another in the step from
-// time t, given those that have made theirs.
-func (j *joint) clear(t, a int, from, to place) bool {
+// clear says whether an agent may go to a place in the step from time t, given
+// those that have made theirs.
+func (j *joint) clear(t, a int, to place) bool {
 	f, n := &j.frames[t], &j.frames[t+1]
+	from := f.at[a]
 	for b := range j.k {
 		if b >= a && f.home>>b&1 == 0 {
 			continue // yet to move
