@@ -17,8 +17,8 @@ help: ## show this list
 build: ## build bin/starter, bin/worker and bin/devstack (the first time takes minutes: it compiles a Temporal server)
 	@mkdir -p $(BIN)
 	@test -x $(BIN)/devstack || echo "building the development stack; the first time this compiles a Temporal server and takes some minutes"
-	@$(GO) build -C devstack -trimpath -ldflags "-s -w" -o ../$(BIN)/devstack .
-	@$(GO) build -trimpath -ldflags "-s -w $(STAMP)" -o $(BIN)/ ./worker ./starter
+	@$(GO) build -C devstack -ldflags "-s -w -X main.version=$(VERSION)" -o ../$(BIN)/devstack .
+	@$(GO) build -ldflags "-s -w $(STAMP)" -o $(BIN)/ ./worker ./starter
 
 demo: build ## run a whole experiment on this machine (ARGS=--keep leaves the services running)
 	@$(BIN)/starter demo $(ARGS)

@@ -35,7 +35,7 @@ func testMain(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	build := exec.Command("go", "build", "-trimpath", "-o", dir+"/", "floe/worker", "floe/starter")
+	build := exec.Command("go", "build", "-o", dir+"/", "floe/worker", "floe/starter")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build worker and starter: %v\n%s", err, out)
 		return 1

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/pflag"
 	"go.temporal.io/sdk/worker"
@@ -26,6 +27,9 @@ const (
 	exitUsage       = 2
 	exitUnreachable = 4
 )
+
+// uploadsAfter is the age from which an unfinished upload is taken for dead.
+const uploadsAfter = 24 * time.Hour
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -101,6 +105,12 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (int, erro
 	}
 	if err := temporalclient.EnsureSearchAttributes(ctx, c, opts.Namespace, workflows.SearchAttributes); err != nil {
 		return exitFailed, err
+	}
+	// Uploads that a killed process began and nobody will finish cost storage.
+	if n, err := store.SweepUploads(ctx, time.Now().Add(-uploadsAfter)); err != nil {
+		logger.Warn("unfinished uploads were not swept", "error", err)
+	} else if n > 0 {
+		logger.Info("swept unfinished uploads", "count", n)
 	}
 	acts := wire(c, store)
 	work, jobs := workers(c, acts, s)

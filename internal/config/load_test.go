@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"floe/internal/config"
+	"floe/internal/env"
 	"floe/internal/experiment"
 )
 
@@ -291,8 +293,16 @@ f.yaml:10:1: found a second document; want one
 }
 
 func TestAnEnvironmentThatHoldsNoAgents(t *testing.T) {
-	_, err := load(base + "agents: 5\nvalidation: {knobs: {hole_ratio: 0.5}, sizes: [2x2]}")
-	checkFaults(t, err, "f.yaml:4:47: validation: 2x2 has 2 free cells; want 10 for 5 agents")
+	open := func(string) (env.Environment, error) { return puddles{}, nil }
+	_, err := config.Load("f.yaml", []byte(base+"agents: 3"), nil, open)
+	checkFaults(t, err, "f.yaml:3:9: validation: found no size that can be drawn; p9 has 0 free cells; want 6 for 3 agents")
+	_, err = config.Load("f.yaml", []byte(base+"designer: {min_share: 0.11}"), nil, open)
+	checkFaults(t, err, "f.yaml:3:23: designer.min_share: found 0.11; want a number from 0 to 0.1")
+}
+
+func TestABenchmarkThatCannotBeDrawn(t *testing.T) {
+	_, err := load(base, "objective=makespan", "benchmarks.agents=[5, 2]")
+	checkFaults(t, err, "--set benchmarks.agents=[5, 2]: benchmarks.agents[1]: a set with 2 agents has no makespan")
 }
 
 func TestAByteOrderMarkIsNoMatter(t *testing.T) {

@@ -25,7 +25,8 @@ func (w *world) fillSizes() {
 
 // drawable asks the environment about every set that the spec decides.
 func (w *world) drawable() {
-	if err := w.env.Validate(w.validation(w.spec.Validation.Sizes...)); err != nil {
+	sizes := w.spec.Validation.Sizes
+	if err := w.env.Validate(w.validation(sizes...)); len(sizes) > 0 && err != nil {
 		w.lines(w.at("validation.sizes", "validation.knobs", "agents"), "validation", err)
 	}
 	if w.spec.Curriculum != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"floe/internal/config"
@@ -28,6 +29,9 @@ func (pond) Validate(o env.Order) error {
 	var errs []error
 	if len(o.Curriculum.Rows) == 0 || o.Samples < 1 || o.Agents < 2 || o.Objective == "" || o.Seed == "" {
 		errs = append(errs, errors.New("the order is not whole"))
+	}
+	if o.Split == env.SplitBenchmark && o.Agents == 2 && o.Objective == "makespan" {
+		errs = append(errs, errors.New("a set with 2 agents has no makespan"))
 	}
 	for _, r := range o.Curriculum.Rows {
 		n := map[string]int{"2x2": 2, "3x3": 3, "4x4": 4, "10x10": 10}[r.Size]
@@ -83,4 +87,14 @@ func checkFaults(t *testing.T, err error, want string) {
 	if !errors.As(err, &faults) || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
+}
+
+// puddles is an environment with more sizes than min_share has room for, and
+// none that holds an agent.
+type puddles struct{ pond }
+
+func (puddles) Space() env.Space {
+	s := pond{}.Space()
+	s.Sizes = strings.Fields("p0 p1 p2 p3 p4 p5 p6 p7 p8 p9")
+	return s
 }

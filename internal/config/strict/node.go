@@ -85,15 +85,13 @@ func plain(n *yaml.Node) bool {
 
 // Describe says what a node is, as a reader of the file would see it.
 func Describe(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.AliasNode:
-		return "the alias *" + n.Value
-	}
 	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind == yaml.AliasNode:
+		return "the alias *" + n.Value
 	case plain(n) && n.ShortTag() == "!!null":
 		return "nothing"
 	case plain(n) && n.ShortTag() != "!!str":

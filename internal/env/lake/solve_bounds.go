@@ -26,16 +26,32 @@ func (b *bounds) forget() {
 	}
 }
 
-// build makes tables for all pairs of a group that have none, and turns the
-// bounds on in a search that is at time t.
-func (b *bounds) build(j *joint, t int) {
+// ready says whether all of a group's pairs have tables from an earlier search.
+func (b *bounds) ready(j *joint) bool {
+	for y := range j.k {
+		for x := range y {
+			if !b.table(j, x, y).ready {
+				return false
+			}
+		}
+	}
+	return j.k > 1
+}
+
+func (b *bounds) table(j *joint, x, y int) *pairTable {
 	kind := 0
 	if j.mode == quickest {
 		kind = 1
 	}
+	return &b.built[kind][pairIndex(j.who[x], j.who[y])]
+}
+
+// build turns the bounds on in a search that is at time t, with tables for all
+// pairs of the group.
+func (b *bounds) build(j *joint, t int) {
 	for y := range j.k {
 		for x := range y {
-			table := &b.built[kind][pairIndex(j.who[x], j.who[y])]
+			table := b.table(j, x, y)
 			if !table.ready {
 				table.fill(j, x, y, &b.queue)
 			}

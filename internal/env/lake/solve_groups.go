@@ -164,7 +164,7 @@ func (s *Solver) excessOf(members uint8) int {
 // others, and keeps them.
 func (s *Solver) search(m mode, g group, others uint8) bool {
 	j := &s.joint
-	j.mode, j.k, j.others.n, j.bounds.on = m, 0, 0, false
+	j.mode, j.k, j.others.n = m, 0, 0
 	for i := range s.puzzle.agents {
 		switch {
 		case g.members>>i&1 != 0:

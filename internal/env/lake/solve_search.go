@@ -56,6 +56,9 @@ func (j *joint) run(starts *[MaxAgents]place, budget int) bool {
 	for a := range j.k {
 		j.frames[0].at[a] = starts[j.who[a]]
 	}
+	if j.bounds.on = false; j.bounds.ready(j) {
+		j.bounds.build(j, 0)
+	}
 	if j.mode == quickest {
 		return j.hurry(0, budget)
 	}
@@ -101,7 +104,7 @@ func (j *joint) open(t, budget int) bool {
 	if j.bounds.on && j.bounds.couplesExceed(j, t, budget) || !j.seen.enter(j.key(t), budget) {
 		return false
 	}
-	if j.expansions++; j.expansions == hardAfter {
+	if j.expansions++; j.expansions == hardAfter && !j.bounds.on {
 		j.bounds.build(j, t)
 	}
 	j.reserve(t)
