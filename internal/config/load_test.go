@@ -103,7 +103,7 @@ func TestLoadRefuses(t *testing.T) {
 		// keys
 		{"no name", "seed: 1\nbenchmarks: {agents: [3]}", "f.yaml:1:1: name: found nothing; want lower-case letters, digits and inner dashes, at most 52"},
 		{"a typo", base + "trainer: {rolouts: 4}", `f.yaml:3:11: trainer: found unknown key "rolouts"; did you mean rollouts?`},
-		{"swapped letters", base + "desginer: {}", `f.yaml:3:1: found unknown key "desginer"; did you mean designer?`},
+		{"swapped letters", base + "rewrad: {}", `f.yaml:3:1: found unknown key "rewrad"; did you mean reward?`},
 		{"another case", base + "Seed: 1", `f.yaml:3:1: found unknown key "Seed"; did you mean seed?`},
 		{
 			"nothing like it", base + "benchmark_tools: 1",

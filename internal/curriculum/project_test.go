@@ -151,7 +151,7 @@ func sorted(c experiment.Curriculum, space env.Space) experiment.Curriculum {
 func FuzzProject(f *testing.F) {
 	f.Add(0.5, 0.5, 0.1, 0.05, "3x3", "hole_ratio")
 	f.Add(math.MaxFloat64, math.MaxFloat64, math.NaN(), 0.125, "", "depth")
-	f.Add(math.SmallestNonzeroFloat64, 0.0, -0.0, 0.3, "5x5", "")
+	f.Add(math.SmallestNonzeroFloat64, 0.0, -1.0, 0.3, "5x5", "")
 	f.Fuzz(func(t *testing.T, a, b, knob, least float64, size, name string) {
 		asked := of(row("4x4", a, knob, a, b), experiment.Row{Size: size, DataRatio: b, Knobs: []experiment.Knob{{Name: name, Value: knob}}})
 		checkProjection(t, asked, of(row("3x3", knob, b, a, a)), pond(), least)

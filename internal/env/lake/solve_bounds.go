@@ -75,11 +75,19 @@ func (b *bounds) add(j *joint, t, a int) (most, sum int) {
 			continue
 		}
 		i := pairIndex(min(a, x), max(a, x))
-		need := b.pairs[i].need(f, min(a, x), max(a, x))
+		need := b.pairs[i].need[int(f.where(min(a, x)))<<8|int(f.where(max(a, x)))]
 		f.needs[i] = need
 		most, sum = max(most, int(need)), sum+int(need)
 	}
 	return most, sum
+}
+
+// where is an agent's place for the tables.
+func (f *frame) where(a int) place {
+	if f.home>>a&1 != 0 {
+		return home
+	}
+	return f.at[a]
 }
 
 // couplesExceed says whether two pairs without a common agent need more together

@@ -1,29 +1,17 @@
 package lake
 
 // pairTable is how much budget two agents need when they are alone on the map,
-// from every two places: both on their way, or one of them home. More than 254
-// counts as 255.
+// by place of the first << 8 | place of the second. An agent that has arrived is
+// at the place home. More than 254 counts as 255.
 type pairTable struct {
-	ready  bool
-	both   []uint8 // by place of the first << 8 | place of the second
-	first  field   // the second is home
-	second field   // the first is home
+	ready bool
+	need  []uint8
 }
+
+// home is off the map.
+const home place = 0
 
 const tableSize = 1 << 16
-
-// need is what the pair x < y of a group needs in a state.
-func (p *pairTable) need(f *frame, x, y int) uint8 {
-	switch f.home>>x&1 | f.home>>y&1<<1 {
-	case 0:
-		return p.both[int(f.at[x])<<8|int(f.at[y])]
-	case 1:
-		return p.second[f.at[y]]
-	case 2:
-		return p.first[f.at[x]]
-	}
-	return 0
-}
 
 // endless is a cost that no pair has: places from where there is no way.
 const endless = 1<<16 - 1
@@ -67,10 +55,15 @@ func (p *pairTable) fill(j *joint, a, b int, d *dial) {
 		pair.step = 1
 		d.lower(pair.goalA, pair.goalB, 0)
 	} else {
-		pair.arrive(&p.first, &p.second)
+		pair.arrive()
 	}
 	pair.spread()
-	pair.excess(p, j.mode)
+	if p.need == nil {
+		p.need = make([]uint8, tableSize)
+	}
+	for at, cost := range d.cost {
+		p.need[at] = pair.excess(place(at>>8), place(at), int(cost))
+	}
 	p.ready = true
 }
 
@@ -82,21 +75,22 @@ type couple struct {
 	goalA, goalB place
 }
 
-// arrive gives the joint places from where at least one agent comes home in the
-// next step their costs, and fills the tables for when one is home.
-func (c *couple) arrive(first, second *field) {
+// arrive gives their costs to the joint places with an agent that is home or
+// comes home in the next step.
+func (c *couple) arrive() {
 	aloneA := detour(c.toA, c.goalA, c.goalB)
 	aloneB := detour(c.toB, c.goalB, c.goalA)
+	c.cost[0] = 0
 	c.before(c.goalA, c.goalB, true, true, 0)
 	for p := range place(wall) {
 		if aloneB[p] < unseen {
+			c.cost[p] = uint16(aloneB[p])
 			c.before(c.goalA, p, true, false, int(aloneB[p]))
 		}
 		if aloneA[p] < unseen {
+			c.cost[int(p)<<8] = uint16(aloneA[p])
 			c.before(p, c.goalB, false, true, int(aloneA[p]))
 		}
-		first[p] = surplus(int(aloneA[p]), way(c.toA, p))
-		second[p] = surplus(int(aloneB[p]), way(c.toB, p))
 	}
 }
 
@@ -117,22 +111,6 @@ func detour(to *field, goal, blocked place) (f field) {
 		}
 	}
 	return f
-}
-
-// way is what an agent on its way has before it at least.
-func way(to *field, p place) int {
-	if to[p] == 0 {
-		return 2 // it has not arrived and will go off and come back
-	}
-	return int(to[p])
-}
-
-// surplus is a cost as excess, at most 255.
-func surplus(cost, least int) uint8 {
-	if cost >= unseen || cost-least > 255 {
-		return 255
-	}
-	return uint8(max(cost-least, 0))
 }
 
 // spread goes backward from the joint places that have a cost to all others.
@@ -167,19 +145,22 @@ func (c *couple) before(x, y place, arrivesA, arrivesB bool, cost int) {
 
 var waitOrStep = [5]place{0, steps[0], steps[1], steps[2], steps[3]}
 
-// excess turns costs into the table's budgets.
-func (c *couple) excess(p *pairTable, m mode) {
-	if p.both == nil {
-		p.both = make([]uint8, tableSize)
+// excess is what a cost takes from the budget.
+func (c *couple) excess(x, y place, cost int) uint8 {
+	if c.step == 2 {
+		cost -= ahead(c.toA, x) + ahead(c.toB, y)
 	}
-	for at, cost := range c.cost {
-		least := 0
-		if m != quickest {
-			least = way(c.toA, place(at>>8)) + way(c.toB, place(at))
-		}
-		p.both[at] = 255
-		if cost < endless && int(cost)-least < 255 {
-			p.both[at] = uint8(int(cost) - least)
-		}
+	return uint8(max(0, min(cost, 255)))
+}
+
+// ahead is what an agent has before it at least. On its goal without having
+// arrived, it goes off and comes back.
+func ahead(to *field, p place) int {
+	switch {
+	case p == home:
+		return 0
+	case to[p] == 0:
+		return 2
 	}
+	return int(to[p])
 }
