@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"floe/internal/artifact"
@@ -74,11 +75,12 @@ func firstCurriculum(spec experiment.Spec, e env.Environment) (experiment.Curric
 // seed names a stream of draws. The experiment's name is not part of it: equal
 // specs under two names draw the same, and can share what they make.
 func seed(spec experiment.Spec, parts ...string) string {
-	name := "seed-" + strconv.FormatInt(spec.Seed, 10)
+	var name strings.Builder
+	name.WriteString("seed-" + strconv.FormatInt(spec.Seed, 10))
 	for _, p := range parts {
-		name += "/" + p
+		name.WriteString("/" + p)
 	}
-	return name
+	return name.String()
 }
 
 // register writes the documents that say what runs. A workflow that starts

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,12 +35,13 @@ model designs the curricula; otherwise the rule "learnability" does.`,
 			if err != nil {
 				return err
 			}
-			again := "starter run examples/demo.yaml --dev"
+			var again strings.Builder
+			again.WriteString("starter run examples/demo.yaml --dev")
 			for _, s := range sets {
-				again += " --set " + s
+				again.WriteString(" --set " + s)
 			}
 			return a.withServices(c.Context(), p, keep, func(ctx context.Context) error {
-				return a.runSpec(ctx, spec, false, again)
+				return a.runSpec(ctx, spec, false, again.String())
 			})
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,7 +15,12 @@ import (
 	"testing"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+
 	"floe/activities"
+	"floe/internal/connect"
 	"floe/internal/devtest"
 	"floe/internal/stack"
 )
@@ -22,7 +28,13 @@ import (
 // programs is the folder with the programs under test, built as users build them.
 var programs string
 
-func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+// record renews the stored histories that package workflows replays.
+var record = flag.Bool("record", false, "write the histories of the runs to workflows/testdata/histories")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(testMain(m))
+}
 
 func testMain(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "floe-e2e-")
@@ -104,11 +116,15 @@ func boot(t *testing.T) *machine {
 
 // shut stops the services with an interrupt, as a person would.
 func (m *machine) shut() {
-	if m.dev.Process.Signal(os.Interrupt) != nil {
+	if err := m.dev.Process.Signal(os.Interrupt); err != nil {
+		m.t.Errorf("interrupt starter dev: %v", err)
 		return
 	}
 	select {
-	case <-m.done:
+	case err := <-m.done:
+		if err != nil {
+			m.t.Errorf("starter dev: %v\n%s", err, m.log)
+		}
 	case <-time.After(time.Minute):
 		m.t.Errorf("starter dev did not stop within a minute:\n%s", m.log)
 		if err := m.dev.Process.Kill(); err != nil {
@@ -162,6 +178,36 @@ func (m *machine) sums(name string) map[string]string {
 	return sums
 }
 
+// record writes a workflow's history where the replay test finds it.
+func (m *machine) record(workflow, file string) {
+	m.t.Helper()
+	to, err := connect.Resolve(connect.Flags{Data: m.data})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	c, err := to.Dial(m.t.Context(), nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer c.Close()
+	var h historypb.History
+	events := c.GetWorkflowHistory(m.t.Context(), workflow, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		e, err := events.Next()
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		h.Events = append(h.Events, e)
+	}
+	body, err := protojson.Marshal(&h)
+	if err == nil {
+		err = writeFile(filepath.Join("..", "workflows", "testdata", "histories", file), append(body, '\n'))
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
 func specFile(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "spec.yaml")
@@ -184,6 +230,10 @@ func TestAWholeExperimentFromTheCommandLine(t *testing.T) {
 		t.Error(err)
 	}
 
+	if *record {
+		m.record("exp-small", "experiment-done.json")
+		m.record("exp-small-round-1", "round-done.json")
+	}
 	t.Run("the same name is the same experiment", func(t *testing.T) {
 		if _, errOut, code := m.starter("run", spec); code != exitOK || !strings.Contains(errOut, "done already") {
 			t.Errorf("exit code %d, %s", code, errOut)
@@ -273,6 +323,10 @@ func TestCancelStopsTheWorkAndRunGoesOn(t *testing.T) {
 	}
 	if _, _, code := m.starter("cancel", "small"); code != exitFailed {
 		t.Errorf("a second cancel has exit code %d; want %d", code, exitFailed)
+	}
+	if *record {
+		m.record("exp-small", "experiment-cancelled.json")
+		m.record("exp-small-round-0", "round-cancelled.json")
 	}
 	_, errOut, code := m.starter("run", spec, "--detach")
 	if code != exitOK || !strings.Contains(errOut, "starting it again") {

@@ -8,6 +8,7 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -25,7 +26,7 @@ const (
 
 // follow shows a run live until it ends. Its error is the run's.
 func (a *app) follow(ctx context.Context, c client.Client, run client.WorkflowRun) error {
-	view := newView(a.err, a.color(a.err), terminal(a.err))
+	view := newView(a.err, a.color(a.err))
 	defer view.close()
 	ended := make(chan error, 1)
 	go func() { ended <- await(ctx, run, view) }()
@@ -90,8 +91,7 @@ func (a *app) ended(run client.WorkflowRun, err error) error {
 func cause(err error) string {
 	where := ""
 	for {
-		var app *temporal.ApplicationError
-		if errors.As(err, &app) {
+		if app, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 			inner := errors.Unwrap(app)
 			if inner == nil {
 				return where + app.Message()
@@ -146,7 +146,7 @@ func heartbeat(ctx context.Context, c client.Client, id string) (activities.Prog
 	var p activities.Progress
 	ctx, cancel := context.WithTimeout(ctx, queryWait)
 	defer cancel()
-	d, err := c.DescribeWorkflowExecution(ctx, id, "")
+	d, err := describe(ctx, c, id)
 	if err != nil || d.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return p, false
 	}
@@ -159,6 +159,15 @@ func heartbeat(ctx context.Context, c client.Client, id string) (activities.Prog
 		}
 	}
 	return p, false
+}
+
+// describe is the server's view of the newest run of a workflow.
+func describe(ctx context.Context, c client.Client, id string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	d, err := c.DescribeWorkflow(ctx, id, "")
+	if err != nil {
+		return nil, err
+	}
+	return d.RawResponse, nil
 }
 
 func decode(details *commonpb.Payloads, p *activities.Progress) bool {

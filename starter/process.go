@@ -39,7 +39,7 @@ func startProcess(name, log string, args func(bool) []string, say func(string, .
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background()) // stop ends it, not the caller: services stop in order
 	p := &process{name: name, program: program, args: args, log: f, say: say, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)

@@ -33,7 +33,7 @@ type app struct {
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	a := &app{in: in, out: out, err: errOut}
 	defer a.close()
-	root := a.root()
+	root := a.root() //nolint:contextcheck // cobra hands the context to every command
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)

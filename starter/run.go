@@ -146,6 +146,7 @@ func (a *app) start(ctx context.Context, c client.Client, spec experiment.Spec) 
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		a.say("experiment %s is done already", spec.Name)
 		return c.GetWorkflow(ctx, id, ""), nil
+	default: // ended early, or lost with its server
 	}
 	if old != nil {
 		a.say("experiment %s ended early (%s); starting it again: steps that are done are not done again", spec.Name, stateWord(status))
@@ -176,9 +177,8 @@ func startOptions(spec experiment.Spec, id string) client.StartWorkflowOptions {
 // registered finds what is known of a name: from the workflow if Temporal has
 // it, else from the artifacts, which outlive a server.
 func (a *app) registered(ctx context.Context, c client.Client, name string) (*experiment.Spec, enumspb.WorkflowExecutionStatus, error) {
-	d, err := c.DescribeWorkflowExecution(ctx, workflows.ExperimentID(name), "")
-	var missing *serviceerror.NotFound
-	if errors.As(err, &missing) {
+	d, err := describe(ctx, c, workflows.ExperimentID(name))
+	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
 		spec, err := a.storedSpec(ctx, name)
 		return spec, enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, err
 	}

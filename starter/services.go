@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -69,14 +70,15 @@ func startServices(ctx context.Context, data string, p ports, say func(string, .
 // up starts the stack, unless one runs already, and then the worker.
 func (s *services) up(ctx context.Context) error {
 	if info, err := stack.Read(s.data); err != nil || !info.Alive() {
-		if err := s.start("devstack", s.stackArgs); err != nil {
+		if err := s.start("devstack", s.stackArgs); err != nil { //nolint:contextcheck // a service outlives the call that starts it
 			return err
 		}
 	}
 	if err := waitStack(ctx, s.data, s.failed); err != nil {
 		return err
 	}
-	return s.start("worker", func(bool) []string { return []string{"--data", s.data} })
+	return s.start("worker", //nolint:contextcheck // as above
+		func(bool) []string { return []string{"--data", s.data} })
 }
 
 // stackArgs keeps the ports when a stack that died is started again: the worker
@@ -118,8 +120,8 @@ func (s *services) start(name string, args func(again bool) []string) error {
 
 // Stop stops what was started, last first, and returns when all of it is gone.
 func (s *services) Stop() {
-	for i := len(s.running) - 1; i >= 0; i-- {
-		s.running[i].stop()
+	for _, v := range slices.Backward(s.running) {
+		v.stop()
 	}
 	if err := s.lock.Close(); err != nil {
 		s.say("release %s: %v", s.lock.Name(), err)
@@ -153,7 +155,7 @@ func takeLock(file string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // a descriptor fits
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(errOther, f.Close())
 	}
 	if err := f.Truncate(0); err != nil {

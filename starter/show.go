@@ -93,9 +93,8 @@ func (a *app) look(ctx context.Context, name string) (shown, error) {
 	case codeOf(ctx, err) != exitNotFound:
 		return s, err
 	}
-	d, err := c.DescribeWorkflowExecution(ctx, workflows.ExperimentID(name), "")
-	var missing *serviceerror.NotFound
-	if errors.As(err, &missing) {
+	d, err := describe(ctx, c, workflows.ExperimentID(name))
+	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
 		if s.Results == nil {
 			return s, fail(exitNotFound, "no experiment is called %s; `starter list` shows what there is", name)
 		}
@@ -114,6 +113,7 @@ func (a *app) look(ctx context.Context, name string) (shown, error) {
 		if status, err := snapshot(ctx, c, run); err == nil {
 			s.Status = &status
 		}
+	default: // done, cancelled, terminated: the state says it all
 	}
 	return s, nil
 }
@@ -147,9 +147,8 @@ func (a *app) existing(ctx context.Context, name string) (client.WorkflowRun, er
 	if err != nil {
 		return nil, err
 	}
-	d, err := c.DescribeWorkflowExecution(ctx, workflows.ExperimentID(name), "")
-	var missing *serviceerror.NotFound
-	if errors.As(err, &missing) {
+	d, err := describe(ctx, c, workflows.ExperimentID(name))
+	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
 		return nil, fail(exitNotFound, "no experiment is called %s; `starter list` shows what there is", name)
 	}
 	if err != nil {
@@ -178,7 +177,7 @@ func (a *app) cancel(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	d, err := a.temporal.DescribeWorkflowExecution(ctx, run.GetID(), run.GetRunID())
+	d, err := describe(ctx, a.temporal, run.GetID())
 	if err != nil {
 		return err
 	}

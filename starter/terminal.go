@@ -13,7 +13,7 @@ func width(w io.Writer, other int) int {
 	if !ok || !terminal(w) {
 		return other
 	}
-	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ) //nolint:gosec // a descriptor fits
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil || size.Col == 0 {
 		return other
 	}

@@ -18,6 +18,7 @@ type view struct {
 	w       io.Writer
 	color   bool
 	live    bool
+	columns int
 	started time.Time
 	drawn   int // lines on the terminal that the next frame replaces
 	last    workflows.Status
@@ -25,8 +26,10 @@ type view struct {
 	quiet   string
 }
 
-func newView(w io.Writer, color, live bool) *view {
-	return &view{w: w, color: color, live: live, started: time.Now(), tenth: -1}
+// newView redraws in place where the terminal is wide enough for a frame.
+func newView(w io.Writer, color bool) *view {
+	columns := width(w, 0)
+	return &view{w: w, color: color, live: columns >= barColumns, columns: columns, started: time.Now(), tenth: -1}
 }
 
 // show draws a status.
@@ -91,7 +94,11 @@ func figures(r experiment.Rates) string {
 	return fmt.Sprintf("%5.1f %% valid %5.1f %% optimal  (n = %d)", 100*r.ValidRate(), 100*r.OptimalRate(), r.N)
 }
 
-const barWidth = 28
+// The bar's width, and that of its line without the note.
+const (
+	barWidth   = 28
+	barColumns = 80
+)
 
 // bar is the line of what goes on now.
 func (v *view) bar(s workflows.Status) string {
@@ -105,7 +112,7 @@ func (v *view) bar(s workflows.Status) string {
 	}
 	full := int(share * barWidth)
 	bar := v.paint("36", strings.Repeat("█", full)) + strings.Repeat("░", barWidth-full)
-	return fmt.Sprintf("  %-13s %-14s %s %3.0f %%  %s%s", position(s), p.Step, bar, 100*share, p.Note, v.elapsed())
+	return fmt.Sprintf("  %-13s %-14s %s %3.0f %%  %s%s", position(s), p.Step, bar, 100*share, cut(p.Note, v.columns-barColumns), v.elapsed())
 }
 
 func (v *view) elapsed() string {

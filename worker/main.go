@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -67,7 +68,7 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 	fs.IntVar(&s.jobs, "jobs", 1, "training jobs at the same time: one per device")
 	show := fs.Bool("version", false, "print the version")
 	switch err := fs.Parse(args); {
-	case err == pflag.ErrHelp:
+	case errors.Is(err, pflag.ErrHelp):
 		fmt.Fprintf(stdout, "Usage: worker [flags]\n\nHosts floe's workflows and activities until it is interrupted.\n\n%s", fs.FlagUsages())
 		return s, 0
 	case err != nil:

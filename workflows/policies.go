@@ -44,7 +44,7 @@ func (w wait) options(limits experiment.LimitsSpec, summary string) workflow.Act
 			InitialInterval:    time.Second,
 			BackoffCoefficient: 2,
 			MaximumInterval:    time.Minute,
-			MaximumAttempts:    int32(limits.Attempts), //nolint:gosec // config bounds it at 100
+			MaximumAttempts:    int32(limits.Attempts),
 		},
 	}
 }

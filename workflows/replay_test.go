@@ -17,7 +17,7 @@ func TestStoredHistoriesReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(files) == 0 {
-		t.Fatal("no stored histories; scripts/record-histories writes them")
+		t.Fatal("no stored histories; `make histories` writes them")
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {

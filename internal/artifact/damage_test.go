@@ -22,8 +22,7 @@ func TestAWriteThatDoesNotReadBackIsNotCommitted(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "read back "+trainFolder+"run-1/policy.bin") {
 		t.Errorf("commit: %v; want it to name the object that did not read back", err)
 	}
-	var corrupt *artifact.CorruptError
-	if errors.As(err, &corrupt) {
+	if _, ok := errors.AsType[*artifact.CorruptError](err); ok {
 		t.Error("nothing was recorded, so nothing is corrupt: another attempt may do better")
 	}
 	store.OnGet = nil

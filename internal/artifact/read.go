@@ -33,8 +33,7 @@ func (s Steps) Open(ctx context.Context, m Manifest, name string) (io.ReadCloser
 // more, since a flipped bit on the way is no damage in the store.
 func (s Steps) Read(ctx context.Context, m Manifest, name string) ([]byte, error) {
 	content, err := s.read(ctx, m, name)
-	var corrupt *CorruptError
-	if errors.As(err, &corrupt) {
+	if _, ok := errors.AsType[*CorruptError](err); ok {
 		s.log().Warn("read once more", "error", err)
 		return s.read(ctx, m, name)
 	}

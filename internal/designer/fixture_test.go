@@ -63,10 +63,14 @@ func card(policy string, n, v3, o3, v4, o4, v10, o10, truncated int) experiment.
 		valid, optimal := []int{v3, v4, v10}[i], []int{o3, o4, o10}[i]
 		calm := n / 2
 		s.Cells = append(s.Cells,
-			experiment.Cell{Size: size, Group: "calm", N: calm, Valid: min(valid, calm), Optimal: min(optimal, calm), Truncated: truncated,
-				Errors: []int{truncated, calm - min(valid, calm)}, Tokens: int64(n * (i + 1) * 37)},
-			experiment.Cell{Size: size, Group: "busy", N: n - calm, Valid: valid - min(valid, calm), Optimal: optimal - min(optimal, calm),
-				Errors: []int{0, n - calm - valid + min(valid, calm)}, Tokens: int64(n * (i + 1) * 41)},
+			experiment.Cell{
+				Size: size, Group: "calm", N: calm, Valid: min(valid, calm), Optimal: min(optimal, calm), Truncated: truncated,
+				Errors: []int{truncated, calm - min(valid, calm)}, Tokens: int64(n * (i + 1) * 37),
+			},
+			experiment.Cell{
+				Size: size, Group: "busy", N: n - calm, Valid: valid - min(valid, calm), Optimal: optimal - min(optimal, calm),
+				Errors: []int{0, n - calm - valid + min(valid, calm)}, Tokens: int64(n * (i + 1) * 41),
+			},
 		)
 	}
 	return s

@@ -259,8 +259,9 @@ func describe(n *yaml.Node) string {
 		return "a list"
 	case yaml.AliasNode:
 		return "an alias"
+	default: // a document with nothing in it
+		return "empty"
 	}
-	return "empty"
 }
 
 // knob finds a knob of the space.

@@ -31,7 +31,9 @@ func Weights(spec experiment.RewardSpec, s RewardState) (accuracy, length float6
 	if s.Answers > 0 {
 		share = float64(s.Within) / float64(s.Answers)
 	}
-	accuracy = spec.AccuracyLow + (spec.AccuracyTop-spec.AccuracyLow)*share
+	// Rounded before it is added: a fused multiply-add would give another last bit
+	// on some architectures.
+	accuracy = spec.AccuracyLow + float64((spec.AccuracyTop-spec.AccuracyLow)*share)
 	return accuracy, 1 - accuracy
 }
 
@@ -49,7 +51,7 @@ func Score(spec experiment.RewardSpec, s RewardState, v Verdict) Reward {
 		r.Length = lengthReward(spec, v.Tokens)
 	}
 	wAcc, wLen := Weights(spec, s)
-	r.Total = wAcc*r.Accuracy + wLen*r.Length
+	r.Total = float64(wAcc*r.Accuracy) + float64(wLen*r.Length)
 	return r
 }
 

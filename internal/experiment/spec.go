@@ -56,7 +56,7 @@ type TrainerSpec struct {
 	Rollouts     int     `json:"rollouts" yaml:"rollouts" default:"8" min:"2" max:"256" doc:"Answers sampled per instance (group size)."`
 	Batch        int     `json:"batch" yaml:"batch" default:"32" min:"1" max:"4096" doc:"Instances per optimizer step."`
 	LearningRate float64 `json:"learning_rate" yaml:"learning_rate" default:"0.002" min:"0" max:"1" doc:"Adam's step size; 0.001 for long runs."`
-	ClipNorm     float64 `json:"clip_norm" yaml:"clip_norm" default:"1" min:"0" max:"1000" doc:"Largest gradient norm."`
+	ClipNorm     float64 `json:"clip_norm" yaml:"clip_norm" default:"1" min:"0" max:"1000" doc:"Largest gradient norm; 0 does not clip."`
 	KL           float64 `json:"kl" yaml:"kl" default:"0" min:"0" max:"10" doc:"Weight of the KL penalty to the policy at the start of the round."`
 	Entropy      float64 `json:"entropy" yaml:"entropy" default:"0" min:"0" max:"10" doc:"Weight of the entropy bonus."`
 	Temperature  float64 `json:"temperature" yaml:"temperature" default:"1" min:"0.01" max:"10" doc:"Sampling temperature of training rollouts."`

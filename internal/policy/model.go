@@ -65,7 +65,7 @@ func checkShape(features, actions int) error {
 
 func rowCount(features, actions int) int { return features + 1 + hidden + 1 + actions + 1 }
 
-// Features and Actions are the shape of the environment the model is for.
+// Features is the number of binary features the model can be shown.
 func (m *Model) Features() int { return m.features }
 
 // Actions is the number of actions the model chooses among.

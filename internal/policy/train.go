@@ -77,7 +77,7 @@ func start(c Config) (*trainer, error) {
 		anchor = c.Init
 	}
 	t.crew = newCrew(t.model, anchor, c.Spec.Temperature)
-	t.told = Progress{Step: t.step, Total: t.total, Answers: t.answers}
+	t.told = Progress{Step: t.step, Total: t.total, Answers: t.answers, Epoch: t.epochs()}
 	return t, nil
 }
 
@@ -99,6 +99,9 @@ func (t *trainer) advance(ctx context.Context) error {
 	t.record(sum, norm)
 	return nil
 }
+
+// epochs is how many passes over the data are done.
+func (t *trainer) epochs() float64 { return float64(t.step) / float64(t.perEpoch) }
 
 // batch is the next step's tasks. An epoch's last one may be smaller.
 func (t *trainer) batch() []int {
@@ -137,7 +140,7 @@ func (t *trainer) record(sum tally, norm float64) {
 	answers, decisions := float64(sum.answers), float64(max(sum.decisions, 1))
 	point := experiment.TrainingPoint{
 		Step:      t.step,
-		Epoch:     float64(t.step) / float64(t.perEpoch),
+		Epoch:     t.epochs(),
 		Reward:    sum.reward / answers,
 		ValidRate: float64(sum.valid) / answers,
 		Spread:    float64(sum.spread) / float64(sum.groups),

@@ -1,7 +1,6 @@
 package policy_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -43,7 +42,7 @@ func newModel(t testing.TB) *policy.Model {
 
 func train(t testing.TB, c policy.Config) policy.Result {
 	t.Helper()
-	r, err := policy.Train(t.Context(), c)
+	r, err := policy.Train(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +130,7 @@ func TestLongTrainingHasAShortCurve(t *testing.T) {
 func TestTrainingIsTheSameForAnyNumberOfCores(t *testing.T) {
 	const want = "5e7016a06d38d787"
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for _, cores := range []int{1, 2, 5} {
+	for _, cores := range []int{1, 3} {
 		runtime.GOMAXPROCS(cores)
 		c := config(t, 2)
 		c.Spec.KL, c.Spec.Entropy, c.Spec.Temperature = 0.01, 0.001, 0.9
@@ -148,67 +147,9 @@ func TestTrainingIsTheSameForAnyNumberOfCores(t *testing.T) {
 	}
 }
 
-func TestResumedTrainingIsTheUndisturbedOne(t *testing.T) {
-	c := config(t, 3)
-	c.Spec.KL = 0.01
-	states := map[int][]byte{}
-	c.Save = func(step int, state []byte) error {
-		states[step] = bytes.Clone(state)
-		return nil
-	}
-	whole := train(t, c)
-	if len(states) != 21 {
-		t.Fatalf("%d saves; want one for each of 21 steps", len(states))
-	}
-	for _, step := range []int{1, 6, 7, 8, 13, 20, 21} {
-		c.Resume = states[step]
-		again := train(t, c)
-		if !bytes.Equal(again.Model.Marshal(), whole.Model.Marshal()) {
-			t.Errorf("resumed after step %d: other weights", step)
-		}
-		if !reflect.DeepEqual(again.Training, whole.Training) {
-			t.Errorf("resumed after step %d: training %+v; want %+v", step, again.Training, whole.Training)
-		}
-	}
-}
-
-func TestStateIsRefusedByAnotherTraining(t *testing.T) {
-	saved := config(t, 1)
-	saved.Spec.SaveEvery = 3
-	var state []byte
-	saved.Save = func(_ int, s []byte) error { state = s; return nil }
-	train(t, saved)
-	for name, change := range map[string]func(*policy.Config){
-		"another seed":     func(c *policy.Config) { c.Seed = "other" },
-		"another rate":     func(c *policy.Config) { c.Spec.LearningRate = 0.001 },
-		"another reward":   func(c *policy.Config) { c.Reward.Floor = 0.2 },
-		"other tasks":      func(c *policy.Config) { c.Problems = corridors(t, 100, "other") },
-		"another start":    func(c *policy.Config) { c.Init = train(t, config(t, 1)).Model },
-		"more epochs":      func(c *policy.Config) { c.Epochs = 2 },
-		"a damaged state":  func(c *policy.Config) { c.Resume = flip(state, len(state)/2) },
-		"half a state":     func(c *policy.Config) { c.Resume = state[:len(state)/2] },
-		"an empty state":   func(c *policy.Config) { c.Resume = []byte{} },
-		"a policy instead": func(c *policy.Config) { c.Resume = c.Init.Marshal() },
-	} {
-		c := config(t, 1)
-		c.Resume = state
-		change(&c)
-		if _, err := policy.Train(t.Context(), c); err == nil || !strings.Contains(err.Error(), "resume: ") {
-			t.Errorf("%s: error %v; want one about resuming", name, err)
-		}
-	}
-	saved.Spec.SaveEvery, saved.Resume = 5, state
-	train(t, saved) // saving more or less often is the same training
-}
-
-func flip(file []byte, at int) []byte {
-	file = bytes.Clone(file)
-	file[at] ^= 0x10
-	return file
-}
-
 func TestStrongKLHoldsThePolicy(t *testing.T) {
-	c := config(t, 10)
+	c := config(t, 5)
+	c.Spec.LearningRate = 0.01
 	c.Spec.KL = 10
 	held := train(t, c)
 	c.Spec.KL = 0
@@ -221,7 +162,8 @@ func TestStrongKLHoldsThePolicy(t *testing.T) {
 
 func TestEntropyBonusKeepsThePolicyOpen(t *testing.T) {
 	last := func(bonus float64) float64 {
-		c := config(t, 10)
+		c := config(t, 5)
+		c.Spec.LearningRate = 0.01
 		c.Spec.Entropy = bonus
 		curve := train(t, c).Training.Curve
 		return curve[len(curve)-1].Entropy
@@ -332,4 +274,14 @@ func TestPolicyOfAnotherShapeIsRefused(t *testing.T) {
 	if _, err := policy.Evaluate(t.Context(), m, c.Problems, 0, "", nil); err == nil || !strings.Contains(err.Error(), "below 7") {
 		t.Errorf("error %v; want one about features below 7", err)
 	}
+}
+
+// A step is 32 tasks of 8 rollouts, as experiments have by default.
+func BenchmarkStep(b *testing.B) {
+	c := config(b, 1)
+	c.Problems, c.Spec.Batch = corridors(b, 3200, "train"), 32
+	for b.Loop() {
+		train(b, c)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(100*b.N), "us/step")
 }

@@ -1,6 +1,9 @@
 package report
 
-import "html/template"
+import (
+	"html/template"
+	"slices"
+)
 
 // figure is a chart under its title.
 type figure struct {
@@ -122,8 +125,8 @@ func (c rateChart) drawBand(cv *canvas, cu curve) {
 			cv.line("whisker "+cu.Class, upper[0], lower[0])
 			continue
 		}
-		for i := len(lower) - 1; i >= 0; i-- {
-			upper = append(upper, lower[i])
+		for _, l := range slices.Backward(lower) {
+			upper = append(upper, l)
 		}
 		cv.path("band "+cu.Class, upper, true)
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"strings"
 
 	"floe/internal/experiment"
 )
@@ -67,7 +68,7 @@ func failureBars(id, check string, list []measurement, y axis) template.HTML {
 	for _, i := range thin(len(list), 6) {
 		label[i] = true
 	}
-	desc := ""
+	var desc strings.Builder
 	for i, m := range list {
 		share := failureRate(m, check, "")
 		x := left + slot*(float64(i)+0.5)
@@ -76,17 +77,17 @@ func failureBars(id, check string, list []measurement, y axis) template.HTML {
 			cv.text("count", atMiddle, xy{x, py(share.Value()) - 4}, count(share.K))
 			cv.text("tick", atMiddle, xy{x, cv.h - 5}, m.Short)
 		}
-		desc += m.Label + ": " + share.Count() + "; "
+		desc.WriteString(m.Label + ": " + share.Count() + "; ")
 	}
-	return cv.done(id, "Answers that failed "+check+", %", desc)
+	return cv.done(id, "Answers that failed "+check+", %", desc.String())
 }
 
 // barClass tells the untrained policy, the last round and those between apart.
 func barClass(i, n int) string {
-	switch {
-	case i == n-1:
+	switch i {
+	case n - 1:
 		return "bar last"
-	case i == 0:
+	case 0:
 		return "bar untrained"
 	default:
 		return "bar between"

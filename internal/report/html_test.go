@@ -51,6 +51,7 @@ func wellFormed(t *testing.T, page string) {
 				t.Fatalf("</%s> closes nothing; open: %v", name, open)
 			}
 			open = open[:len(open)-1]
+		default: // text and comments open nothing
 		}
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"floe/internal/experiment"
 )
@@ -110,11 +111,11 @@ func shorts(list []measurement) []string {
 }
 
 func curveSentence(cu curve) string {
-	s := ""
+	var s strings.Builder
 	for _, p := range cu.Points {
-		s += p.Label + " " + p.Rate.Percent() + "; "
+		s.WriteString(p.Label + " " + p.Rate.Percent() + "; ")
 	}
-	return s
+	return s.String()
 }
 
 // sizeCounts is "50", or the range when sizes or rounds differ.
@@ -202,16 +203,27 @@ func detailTable(m measurement) table {
 	t := table{
 		Caption: "The last validation (" + m.Label + ") by size and group",
 		Cols: []heading{
-			leftHeading("size"), leftHeading("group"), {Text: "n"}, {Text: "valid %"}, {Text: "interval"},
-			{Text: "optimal %"}, {Text: "interval"}, {Text: "cost / optimum"}, {Text: "tokens, mean"}, {Text: "truncated"},
+			leftHeading("size"), leftHeading("group"),
+			{Text: "n"},
+			{Text: "valid %"},
+			{Text: "interval"},
+			{Text: "optimal %"},
+			{Text: "interval"},
+			{Text: "cost / optimum"},
+			{Text: "tokens, mean"},
+			{Text: "truncated"},
 		},
 	}
 	for _, c := range m.Card.Cells {
 		valid, optimal := rate{c.Valid, c.N}, rate{c.Optimal, c.N}
 		t.Rows = append(t.Rows, []cell{
-			rowHead(c.Size), {Text: c.Group, Class: "left"}, plain(count(c.N)),
-			plain(valid.Figure()), {Text: valid.Interval(), Class: "soft"},
-			plain(optimal.Figure()), {Text: optimal.Interval(), Class: "soft"},
+			rowHead(c.Size),
+			{Text: c.Group, Class: "left"},
+			plain(count(c.N)),
+			plain(valid.Figure()),
+			{Text: valid.Interval(), Class: "soft"},
+			plain(optimal.Figure()),
+			{Text: optimal.Interval(), Class: "soft"},
 			plain(ratio(c.Cost, c.Optimum, 3)), plain(ratio(c.Tokens, int64(c.N), 1)), plain(count(c.Truncated)),
 		})
 	}

@@ -135,20 +135,20 @@ func (t *terminal) block(tab table, widths []int, keep, first, next int) {
 	t.line(t.paint(dim, strings.TrimRight(head, " ")))
 	t.line(t.paint(dim, strings.Repeat("─", total-columnGap)))
 	for _, row := range tab.Rows {
-		line := ""
+		var line strings.Builder
 		for i, c := range row {
 			if shown(i) {
-				line += t.paint(cellStyle(c), align(clean(c.Text), widths[i], tab.Cols[i].Left)) + strings.Repeat(" ", columnGap)
+				line.WriteString(t.paint(cellStyle(c), align(clean(c.Text), widths[i], tab.Cols[i].Left)) + strings.Repeat(" ", columnGap))
 			}
 		}
-		t.line(line)
+		t.line(line.String())
 	}
 }
 
 // groupLine centres each upper heading between rules over those of its columns
 // that are shown.
 func groupLine(groups []heading, widths []int, shown func(int) bool) string {
-	line := ""
+	var line strings.Builder
 	at := 0
 	for _, g := range groups {
 		width := -columnGap
@@ -159,10 +159,10 @@ func groupLine(groups []heading, widths []int, shown func(int) bool) string {
 			at++
 		}
 		if width >= 0 {
-			line += centred(clean(g.Text), width) + strings.Repeat(" ", columnGap)
+			line.WriteString(centred(clean(g.Text), width) + strings.Repeat(" ", columnGap))
 		}
 	}
-	return line
+	return line.String()
 }
 
 func centred(text string, width int) string {

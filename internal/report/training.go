@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strings"
 
 	"floe/internal/experiment"
 )
@@ -161,28 +162,35 @@ func (s signal) drawPart(cv *canvas, part stretch, py func(float64) float64) {
 }
 
 func (s signal) describe(rounds []experiment.RoundResult) string {
-	text := ""
+	var text strings.Builder
 	for _, round := range rounds {
 		if curve := round.Training.Curve; len(curve) > 0 {
 			first, last := s.scale*s.of(curve[0]), s.scale*s.of(curve[len(curve)-1])
-			text += fmt.Sprintf("%s: from %s to %s. ", roundLabel(round.Round), decimals(first, 2), decimals(last, 2))
+			fmt.Fprintf(&text, "%s: from %s to %s. ", roundLabel(round.Round), decimals(first, 2), decimals(last, 2))
 		}
 	}
-	return text
+	return text.String()
 }
 
 func trainingSummary(rounds []experiment.RoundResult) table {
 	t := table{
 		Caption: "Training, round by round",
 		Cols: []heading{
-			leftHeading("round"), leftHeading("trainer"), {Text: "samples"}, {Text: "epochs"}, {Text: "optimizer steps"},
-			{Text: "answers sampled"}, {Text: "decisions"}, {Text: "points logged"},
+			leftHeading("round"), leftHeading("trainer"),
+			{Text: "samples"},
+			{Text: "epochs"},
+			{Text: "optimizer steps"},
+			{Text: "answers sampled"},
+			{Text: "decisions"},
+			{Text: "points logged"},
 		},
 	}
 	for _, round := range rounds {
 		tr := round.Training
 		t.Rows = append(t.Rows, []cell{
-			rowHead(roundLabel(round.Round)), {Text: tr.Trainer, Class: "left"}, plain(count(tr.Samples)), plain(count(tr.Epochs)),
+			rowHead(roundLabel(round.Round)),
+			{Text: tr.Trainer, Class: "left"},
+			plain(count(tr.Samples)), plain(count(tr.Epochs)),
 			plain(count(tr.Steps)), plain(count(tr.Rollouts)), plain(count(tr.Decisions)), plain(count(len(tr.Curve))),
 		})
 	}
@@ -196,8 +204,16 @@ func trainingPoints(rounds []experiment.RoundResult) table {
 	t := table{
 		Caption: "Logged points (evenly spaced where there are many; all of them are in report.json)",
 		Cols: []heading{
-			leftHeading("round"), {Text: "step"}, {Text: "epoch"}, {Text: "reward"}, {Text: "valid %"}, {Text: "unequal groups %"},
-			{Text: "entropy"}, {Text: "gradient norm"}, {Text: "weight of accuracy"}, {Text: "weight of length"},
+			leftHeading("round"),
+			{Text: "step"},
+			{Text: "epoch"},
+			{Text: "reward"},
+			{Text: "valid %"},
+			{Text: "unequal groups %"},
+			{Text: "entropy"},
+			{Text: "gradient norm"},
+			{Text: "weight of accuracy"},
+			{Text: "weight of length"},
 		},
 	}
 	for _, round := range rounds {

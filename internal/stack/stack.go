@@ -58,8 +58,13 @@ func (i Info) check() error {
 	}
 	var errs []error
 	for _, f := range []struct{ name, value string }{
-		{"temporal", i.Temporal}, {"namespace", i.Namespace}, {"ui", i.UI}, {"s3", i.S3},
-		{"region", i.Region}, {"bucket", i.Bucket}, {"credentials", i.Credentials},
+		{"temporal", i.Temporal},
+		{"namespace", i.Namespace},
+		{"ui", i.UI},
+		{"s3", i.S3},
+		{"region", i.Region},
+		{"bucket", i.Bucket},
+		{"credentials", i.Credentials},
 	} {
 		if f.value == "" {
 			errs = append(errs, fmt.Errorf("no %s", f.name))
@@ -75,7 +80,7 @@ func (i Info) check() error {
 // its folder, which the kernel gives back however it dies; the pid counts only
 // where there is no lock to ask.
 func (i Info) Alive() bool {
-	f, err := os.Open(filepath.Join(i.dir, lockFile)) //nolint:gosec // the person's own folder
+	f, err := os.Open(filepath.Join(i.dir, lockFile))
 	if err != nil {
 		return pidAlive(i.PID)
 	}

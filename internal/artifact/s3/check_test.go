@@ -152,8 +152,7 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 			if took := time.Since(begun); took > 5*time.Second {
 				t.Errorf("it took %s", took)
 			}
-			var unusable *s3.UnusableError
-			if !errors.As(err, &unusable) {
+			if _, ok := errors.AsType[*s3.UnusableError](err); !ok {
 				t.Fatalf("got %v; want an UnusableError", err)
 			}
 			for _, want := range []string{"endpoint " + c.endpoint, "bucket " + c.bucket, c.want} {
@@ -223,7 +222,7 @@ func TestTheSecretIsInNoError(t *testing.T) {
 		errs = append(errs, get, list, sweep, store.Check(t.Context()),
 			store.Put(t.Context(), "a", strings.NewReader("x")), store.PutIfAbsent(t.Context(), "a", nil),
 			store.Put(t.Context(), "a", strings.NewReader(strings.Repeat("x", 17<<20))), store.Delete(t.Context(), "a"),
-			errors.New(fmt.Sprintf("%v %+v %#v", store, store, store)))
+			fmt.Errorf("%v %+v %#v", store, store, store))
 	}
 	for i, file := range []string{"[default]\naws_secret_access_key " + canary, "[default\n" + canary, canary + "=x\n[default]", "\x00" + canary} {
 		path := filepath.Join(t.TempDir(), fmt.Sprint(i))

@@ -128,8 +128,7 @@ func innermost(err error) string {
 
 // status is the HTTP status of the answer behind an error, 0 without one.
 func status(err error) int {
-	var answer *awshttp.ResponseError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*awshttp.ResponseError](err); ok {
 		return answer.HTTPStatusCode()
 	}
 	return 0

@@ -183,8 +183,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 func (s *Store) URL(key string) string { return "s3://" + s.bucket + "/" + key }
 
 func code(err error) string {
-	var api smithy.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorCode()
 	}
 	return ""

@@ -111,7 +111,7 @@ func partLength(size int64) int64 {
 }
 
 func (u *upload) sendPart(ctx context.Context, i int, content []byte) error {
-	number := aws.Int32(int32(i) + 1) //nolint:gosec // at most maxParts
+	number := aws.Int32(int32(i) + 1)
 	out, err := u.store.client.UploadPart(ctx, &awss3.UploadPartInput{
 		Bucket: &u.store.bucket, Key: &u.key, UploadId: u.id, PartNumber: number,
 		Body: bytes.NewReader(content), ChecksumAlgorithm: u.store.checksum(),

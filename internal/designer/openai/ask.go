@@ -132,11 +132,12 @@ func (c *conversation) fill(a *experiment.Attempt, resp openai.ChatCompletionRes
 
 // content is a message's text; some servers send it in parts.
 func content(m openai.ChatCompletionMessage) string {
-	text := m.Content
+	var text strings.Builder
+	text.WriteString(m.Content)
 	for _, part := range m.MultiContent {
-		text += part.Text
+		text.WriteString(part.Text)
 	}
-	return text
+	return text.String()
 }
 
 // reasoning takes what a model thought from a raw response: reasoning_content,

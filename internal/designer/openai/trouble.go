@@ -59,8 +59,7 @@ func (e endpoint) broken(x *exchange) *trouble {
 
 // cause is an error without the URL it happened at.
 func cause(err error) error {
-	var at *url.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*url.Error](err); ok {
 		return at.Err
 	}
 	return err

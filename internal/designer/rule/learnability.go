@@ -92,7 +92,7 @@ func optimalOfValid(r experiment.Rates) float64 {
 // nearest is the validated size closest to place i on the ladder, the easier one
 // of two; "" if none was validated.
 func nearest(sizes []string, i int, card experiment.Scorecard) string {
-	for d := range len(sizes) {
+	for d := range sizes {
 		for _, j := range []int{i - d, i + d} {
 			if j >= 0 && j < len(sizes) && card.Of(sizes[j]).N > 0 {
 				return sizes[j]
@@ -154,15 +154,16 @@ func (l level) tested(k env.Knob) (rate, good float64) {
 }
 
 func (s step) value(k env.Knob) float64 {
+	end := k.Max
+	if k.Hard < k.Easy {
+		end = k.Min
+	}
 	switch s {
 	case easy:
 		return k.Easy
 	case hard:
 		return k.Hard
+	default: // further
+		return k.Hard + (end-k.Hard)/4
 	}
-	end := k.Max
-	if k.Hard < k.Easy {
-		end = k.Min
-	}
-	return k.Hard + (end-k.Hard)/4
 }

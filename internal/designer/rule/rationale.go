@@ -76,8 +76,9 @@ func reason(k env.Knob, s step, of []level) string {
 		return fmt.Sprintf("fewer than %s of %s (%s)", percent(good), what, observed(k, of))
 	case hard:
 		return fmt.Sprintf("at least %s of %s (%s)", percent(good), what, observed(k, of))
+	default: // further
+		return fmt.Sprintf("at least %s of answers are valid and the size is mastered", percent(mastered))
 	}
-	return fmt.Sprintf("at least %s of answers are valid and the size is mastered", percent(mastered))
 }
 
 // observed is the range of a rate over sizes.

@@ -6,6 +6,7 @@ package envtest
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -168,12 +169,12 @@ func cancellable(t *testing.T, e env.Environment) {
 	}
 }
 
-// garbage are texts that no environment takes for an answer.
+// garbageTexts are texts that no environment takes for an answer.
 func garbageTexts() []string {
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // noise for a test
-	noise := make([]byte, 4096)
-	for i := range noise {
-		noise[i] = byte(rng.Uint32())
+	var noise []byte
+	for len(noise) < 4096 {
+		noise = binary.LittleEndian.AppendUint64(noise, rng.Uint64())
 	}
 	return []string{"", " ", "\n\n", "I do not know.", "<think>", "{", "[[[[", "null", "\x00\xff", string(noise), fmt.Sprint(rng.Perm(1000))}
 }

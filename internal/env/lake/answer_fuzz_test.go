@@ -54,7 +54,7 @@ func opened(t testing.TB, in Instance, objective string, optimum int) *problem {
 // A reader that goes back for every bracket or label would take minutes here.
 func TestReadingTakesLinearTime(t *testing.T) {
 	in := crossing()
-	const size = 1 << 18
+	const size = 1 << 17
 	for _, piece := range []string{
 		"(", "[", "{", "\"", "'", "\n", " ", "[\n", "{\n", "[1,", "[[1],\n", "[\"", "{'a':\n", "(1", "(1,", "(1,1)", "(1, 1) -> ", "(1,1)\n",
 		"agent ", "Agent 0", "Agent 0: ", "Agent 0:\n", "Agent 0: (", "Agent 0: [", "Agent 0: (0, 0), ", "Agent 9: (0, 0);", "Agent 0: (0, 0) -> (0, 1)\n",

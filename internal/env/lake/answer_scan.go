@@ -1,6 +1,9 @@
 package lake
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // plain takes off what only decorates: markup, full-width signs, the many
 // arrows. What is left to read is ASCII, as far as it matters.
@@ -77,7 +80,7 @@ func (s *scanner) stepHeader() bool {
 		return false
 	}
 	rest, _, _ := strings.Cut(s.text[s.pos:], "\n")
-	s.table = !strings.ContainsFunc(rest, func(r rune) bool { return r < 128 && (isLetter(byte(r)) || isDigit(byte(r))) })
+	s.table = !strings.ContainsFunc(rest, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 	s.tables = s.tables || s.table || strings.ContainsAny(rest, "0123456789")
 	return true
 }

@@ -33,8 +33,10 @@ func TestEpisodeEndsAtTheFirstViolationAndShowsIt(t *testing.T) {
 	}{
 		"off the map": {crossing(), []int{up}, "Agent 0: (0, 0) -> (-1, 0)\nAgent 1: (2, 0)\n", []string{"reaches_goal", "in_bounds"}},
 		"a hole": {
-			crossing(), []int{down, wait, right},
-			"Agent 0: (0, 0) -> (1, 0) -> (1, 1)\nAgent 1: (2, 0) -> (2, 0)\n", []string{"reaches_goal", "no_hole"},
+			crossing(),
+			[]int{down, wait, right},
+			"Agent 0: (0, 0) -> (1, 0) -> (1, 1)\nAgent 1: (2, 0) -> (2, 0)\n",
+			[]string{"reaches_goal", "no_hole"},
 		},
 		"one cell":                 {crossing(), []int{down, up}, "Agent 0: (0, 0) -> (1, 0)\nAgent 1: (2, 0) -> (1, 0)\n", []string{"no_collision", "reaches_goal"}},
 		"a swap":                   {corridor, []int{right, left}, "Agent 0: (0, 0) -> (0, 1)\nAgent 1: (0, 1) -> (0, 0)\n", []string{"no_collision"}},

@@ -30,6 +30,9 @@ const (
 	features    = atAgents + MaxAgents - MinAgents + 1
 )
 
+// index is the index of a computed feature.
+func index(feature int) int32 { return int32(feature) } //nolint:gosec // below features, some thousand
+
 // Features is the number of binary features of an observation.
 func (Lake) Features() int { return features }
 
@@ -40,17 +43,17 @@ func (Lake) Actions() int { return actions }
 func (e *episode) Observe(dst []int32) []int32 {
 	in, i := &e.p.in, e.agent
 	me := e.now(i)
-	dst = append(dst, atBias, int32(atSize+in.N-MinSize), int32(atAgents+in.Agents()-MinAgents))
+	dst = append(dst, atBias, index(atSize+in.N-MinSize), index(atAgents+in.Agents()-MinAgents))
 	for _, h := range e.p.holes {
 		dst = appendWindow(dst, atHoles, mapRadius, me, h)
 	}
 	for side, d := range [4]int{me[0], in.N - 1 - me[0], me[1], in.N - 1 - me[1]} {
-		dst = append(dst, int32(atWalls+side*MaxSize+d))
+		dst = append(dst, index(atWalls+side*MaxSize+d))
 	}
 	dst = appendGoal(dst, me, in.Goals[i])
 	dst = e.appendOthers(dst, me)
 	if e.last[i] < actions {
-		dst = append(dst, int32(atLast+e.last[i]))
+		dst = append(dst, index(atLast+e.last[i]))
 	}
 	return e.appendVisits(dst, me)
 }
@@ -58,7 +61,7 @@ func (e *episode) Observe(dst []int32) []int32 {
 // appendWindow adds the feature of a cell in a window around me, if it is in it.
 func appendWindow(dst []int32, block, radius int, me, c Cell) []int32 {
 	if k, ok := window(radius, me, c); ok {
-		return append(dst, int32(block+k))
+		return append(dst, index(block+k))
 	}
 	return dst
 }
@@ -71,7 +74,7 @@ func window(radius int, me, c Cell) (index int, ok bool) {
 
 func appendGoal(dst []int32, me, goal Cell) []int32 {
 	r, q := goal[0]-me[0]+MaxSize-1, goal[1]-me[1]+MaxSize-1
-	return append(dst, int32(atGoal+r*span+q), int32(atGoalRow+r), int32(atGoalCol+q))
+	return append(dst, index(atGoal+r*span+q), index(atGoalRow+r), index(atGoalCol+q))
 }
 
 func (e *episode) appendOthers(dst []int32, me Cell) []int32 {
@@ -103,7 +106,7 @@ func appendHeading(dst []int32, headings int, me, c, goal Cell) []int32 {
 		return dst
 	}
 	way := (sign(goal[0]-c[0])+1)*3 + sign(goal[1]-c[1]) + 1
-	feature := int32(atHeading + k*9 + way)
+	feature := index(atHeading + k*9 + way)
 	if slices.Contains(dst[headings:], feature) {
 		return dst
 	}
@@ -119,7 +122,7 @@ func (e *episode) appendVisits(dst []int32, me Cell) []int32 {
 			continue
 		}
 		if v := e.visits[e.agent][to[0]*MaxSize+to[1]]; v > 0 {
-			dst = append(dst, int32(atVisits+action*2+int(v)-1))
+			dst = append(dst, index(atVisits+action*2+int(v)-1))
 		}
 	}
 	return dst

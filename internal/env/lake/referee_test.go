@@ -17,8 +17,10 @@ func TestEveryCheckIsFoundAlone(t *testing.T) {
 		"a diagonal":        {"Agent 0: (0, 0) -> (0, 1) -> (1, 2) -> (2, 2)\n" + line1, "legal_moves", "agent 0 jumps (0, 1)-(1, 2) at step 2"},
 		"a swap on the way": {"Agent 0: (0, 0) -> (1, 0) -> (2, 0) -> (2, 1) -> (2, 2)\nAgent 1: (2, 0) -> (2, 0) -> (2, 1) -> (2, 0) -> (1, 0) -> (0, 0)", "no_collision", "agents 0 and 1 swap (2, 0)-(2, 1) at step 3"},
 		"a swap":            {"Agent 0: (0, 0) -> (0, 0) -> (1, 0) -> (2, 0) -> (2, 1) -> (2, 2)\nAgent 1: (2, 0) -> (1, 0) -> (0, 0)", "no_collision", "agents 0 and 1 swap (0, 0)-(1, 0) at step 2"},
-		"into one at home": {line0 + " -> (2, 1) -> (2, 0) -> (1, 0) -> (0, 0) -> (1, 0) -> (2, 0) -> (2, 1) -> (2, 2)\n" + line1, "no_collision",
-			"agents 0 and 1 are both at (0, 0) at step 9"},
+		"into one at home": {
+			line0 + " -> (2, 1) -> (2, 0) -> (1, 0) -> (0, 0) -> (1, 0) -> (2, 0) -> (2, 1) -> (2, 2)\n" + line1, "no_collision",
+			"agents 0 and 1 are both at (0, 0) at step 9",
+		},
 		"not home":       {line0 + "\nAgent 1: (2, 0) -> (1, 0)", "reaches_goal", "agent 1 ends at (1, 0); its goal is (0, 0)"},
 		"home and away":  {line0 + "\n" + line1 + " -> (1, 0)", "reaches_goal", "agent 1 ends at (1, 0); its goal is (0, 0)"},
 		"from elsewhere": {line0 + "\nAgent 1: (1, 0) -> (1, 0) -> (0, 0)", "starts_at_start", "agent 1 starts at (1, 0); its start is (2, 0)"},

@@ -29,6 +29,7 @@ func EstimateTokens(text string) int {
 			}
 		case aRune:
 			tokens++
+		case aSpace, anOther: // part of what stands beside them
 		}
 		last = now
 		run++
