@@ -68,8 +68,8 @@ type beat struct {
 	where    Where
 	mu       sync.Mutex
 	progress Progress
-	toldAt   time.Time
-	told     int // percent at the last signal
+	toldAt   time.Time // of the last signal
+	told     int       // percent at the last signal
 	done     chan struct{}
 	wg       sync.WaitGroup
 }
@@ -79,10 +79,9 @@ type beat struct {
 func (a *Activities) begin(ctx context.Context, where Where, step string) (context.Context, *beat) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	b := &beat{
-		ctx: ctx, cancel: cancel, a: a, where: where, done: make(chan struct{}),
+		ctx: ctx, cancel: cancel, a: a, where: where, done: make(chan struct{}), told: -100,
 		progress: Progress{Round: where.Round, Step: step},
 	}
-	b.tell(b.progress)
 	stopping := activity.GetWorkerStopChannel(ctx)
 	b.wg.Go(func() {
 		tick := time.NewTicker(beatEvery)
@@ -91,6 +90,7 @@ func (a *Activities) begin(ctx context.Context, where Where, step string) (conte
 			activity.RecordHeartbeat(ctx, b.latest())
 			select {
 			case <-tick.C:
+				b.tell()
 			case <-stopping:
 				cancel(errStopping)
 				return
@@ -110,28 +110,23 @@ func (b *beat) latest() Progress {
 	return b.progress
 }
 
-// report takes in progress from the work. It is cheap: signals are rare.
+// report takes in progress from the work. It is cheap: the work calls it often.
 func (b *beat) report(done, total int, note string) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.progress.Done, b.progress.Total, b.progress.Note = done, total, note
-	p := b.progress
-	percent := 0
-	if total > 0 {
-		percent = 100 * done / total
-	}
-	due := time.Since(b.toldAt) >= tellEvery && percent >= b.told+100/tellSteps
-	if due {
-		b.toldAt, b.told = time.Now(), percent
-	}
-	b.mu.Unlock()
-	if due {
-		b.tell(p)
-	}
 }
 
-// tell signals the workflow. A signal that does not arrive costs a line in the
-// UI, not the work.
-func (b *beat) tell(p Progress) {
+// tell signals the workflow, if there is news and the last signal is a while
+// ago; a step of a second never does. A signal that does not arrive costs a line
+// in the UI, not the work.
+func (b *beat) tell() {
+	p := b.latest()
+	percent := 100 * p.Done / max(1, p.Total)
+	if time.Since(b.toldAt) < tellEvery || percent < b.told+100/tellSteps {
+		return
+	}
+	b.toldAt, b.told = time.Now(), percent
 	if err := b.a.Tell(b.ctx, b.where.Workflow, p); err != nil && b.ctx.Err() == nil {
 		activity.GetLogger(b.ctx).Warn("progress was not told", "error", err)
 	}

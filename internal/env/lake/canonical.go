@@ -10,37 +10,43 @@ import (
 // digest identifies an instance up to the names of its agents.
 type digest [sha256.Size]byte
 
-// digestOf digests an instance with its agents in a fixed order: renaming
-// agents gives the same problem.
-func digestOf(in Instance) digest {
-	var room [MaxSize*MaxSize + 1 + 4*MaxAgents]byte
-	b := append(room[:0], byte(in.N))
-	for _, row := range in.Grid {
-		b = append(b, row...)
+// digest is the sha256 of the instance's canonical bytes: the size n, the grid's
+// letters row by row, and for every agent its start's and its goal's row and
+// column, the agents sorted by these four.
+func (p *puzzle) digest() digest {
+	var room [1 + MaxSize*MaxSize + 4*MaxAgents]byte
+	b := append(room[:0], byte(p.n))
+	for r := range p.n {
+		for c := range p.n {
+			letter := byte(frozen)
+			if p.ground[placeOf(Cell{r, c})] == wall {
+				letter = hole
+			}
+			b = append(b, letter)
+		}
 	}
-	agents := make([][4]byte, in.Agents())
-	for i := range agents {
-		s, g := in.Starts[i], in.Goals[i]
+	var agents [MaxAgents][4]byte
+	for i := range p.agents {
+		s, g := cellOf(p.starts[i]), cellOf(p.goals[i])
 		agents[i] = [4]byte{byte(s[0]), byte(s[1]), byte(g[0]), byte(g[1])}
 	}
-	slices.SortFunc(agents, func(a, b [4]byte) int { return slices.Compare(a[:], b[:]) })
-	for _, a := range agents {
+	slices.SortFunc(agents[:p.agents], func(a, b [4]byte) int { return slices.Compare(a[:], b[:]) })
+	for _, a := range agents[:p.agents] {
 		b = append(b, a[:]...)
 	}
 	return sha256.Sum256(b)
 }
 
-// split is the only split that may hold an instance. It is decided by the
-// instance's own content, so no set can leak into another, and by a hash, so
-// that all splits have the same distribution: 2/16 validation, 2/16 benchmark,
-// the rest training.
+// split is the only split that may hold the instance: 2/16 of all are for
+// validation, 2/16 for benchmarks, the rest for training. The instance's content
+// decides, so no set can leak into another, whatever seeds and curricula drew
+// them; and it decides by a hash, so all splits have the same distribution.
 func (d digest) split() string {
 	switch d[0] % 16 {
 	case 0, 1:
 		return env.SplitValidation
 	case 2, 3:
 		return env.SplitBenchmark
-	default:
-		return env.SplitTrain
 	}
+	return env.SplitTrain
 }

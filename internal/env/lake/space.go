@@ -1,10 +1,6 @@
 package lake
 
-import (
-	"fmt"
-
-	"floe/internal/env"
-)
+import "floe/internal/env"
 
 // Names of the knobs.
 const (
@@ -12,23 +8,21 @@ const (
 	knobWaits = "wait_ratio"
 )
 
-// space is the legal space of the paper: sizes 3x3 to 10x10, each with a share
-// of holes and a share of instances that need a wait. Holes end at one half
-// (the densest benchmark); easy, hard and default are ours.
+// space is the legal space of curricula: the paper's sizes and ratios. Easy, hard
+// and default values are ours.
 func space() env.Space {
-	var s env.Space
-	for n := MinSize; n <= MaxSize; n++ {
-		s.Sizes = append(s.Sizes, sizeName(n))
-	}
-	s.Knobs = []env.Knob{
+	s := env.Space{Knobs: []env.Knob{
 		{
-			Name: knobHoles, Doc: "share of cells that are holes; floor(ratio * n * n) of them",
+			Name: knobHoles, Doc: "share of the cells that are holes: floor(ratio * n * n) of them",
 			Min: 0, Max: 0.5, Default: 0.25, Easy: 0.1, Hard: 0.25, Tests: "valid",
 		},
 		{
-			Name: knobWaits, Doc: "share of instances in which every optimal plan has a wait",
+			Name: knobWaits, Doc: "share of the instances in which every optimal plan has a wait",
 			Min: 0, Max: 1, Default: 0.25, Easy: 0.05, Hard: 0.25, Tests: "optimal",
 		},
+	}}
+	for n := MinSize; n <= MaxSize; n++ {
+		s.Sizes = append(s.Sizes, sizeName(n))
 	}
 	return s
 }
@@ -41,12 +35,4 @@ func parseSize(name string) (n int, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-func mustSize(name string) int {
-	n, ok := parseSize(name)
-	if !ok {
-		panic(fmt.Sprintf("lake: size %q passed the check of its order", name))
-	}
-	return n
 }
