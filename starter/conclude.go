@@ -47,16 +47,22 @@ func (a *app) conclude(ctx context.Context, name string, run client.WorkflowRun)
 func (a *app) next(name, file, url string) {
 	fmt.Fprintf(a.out, "\nReport       %s\n", file)
 	if url != "" {
-		fmt.Fprintf(a.out, "Temporal UI  %s   (while the services run: starter dev)\n", url)
+		fmt.Fprintf(a.out, "Temporal UI  %s   (while the services run)\n", url)
 	}
-	fmt.Fprintf(a.out, `
-Next:
-  starter dev                                          # keep the services running, then in another terminal:
-  starter show %s
-  starter artifacts ls %s
-  starter run examples/baseline-fixed.yaml             # the paper's baseline: round 0's curriculum in all rounds
-  starter run examples/demo.yaml --name mine --set seed=7 --set trainer.rollouts=16
-`, name, name)
+	fmt.Fprintf(a.out, "\nNext:\n")
+	for _, c := range []struct{ rest, why string }{
+		{"dev", "keep the services running, then in another terminal:"},
+		{"show " + name, ""},
+		{"artifacts ls " + name, ""},
+		{"run examples/baseline-fixed.yaml", "the paper's baseline: one curriculum in all rounds"},
+		{"run examples/demo.yaml --name mine --set seed=7", ""},
+	} {
+		line := "  " + a.command(c.rest)
+		if c.why != "" {
+			line = fmt.Sprintf("%-52s # %s", line, c.why)
+		}
+		fmt.Fprintln(a.out, line)
+	}
 }
 
 // results reads an experiment's results as published.

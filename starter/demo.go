@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,18 +29,14 @@ model designs the curricula; otherwise the rule "learnability" does.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			name := "demo-" + time.Now().UTC().Format("20060102-150405")
-			sets = append(append([]string{"name=" + name}, modelSets()...), sets...)
+			sets = append(append([]string{"name=" + name}, a.modelSets()...), sets...)
 			spec, err := config.Load("examples/demo.yaml", examples.Demo, sets, all.Open)
 			if err != nil {
 				return err
 			}
-			var again strings.Builder
-			again.WriteString("starter run examples/demo.yaml --dev")
-			for _, s := range sets {
-				again.WriteString(" --set " + s)
-			}
+			again := a.command("run examples/demo.yaml --dev", append(repeatFlags("", sets), a.repeatData()...)...)
 			return a.withServices(c.Context(), p, keep, func(ctx context.Context) error {
-				return a.runSpec(ctx, spec, false, again.String())
+				return a.runSpec(ctx, spec, false, again)
 			})
 		},
 	}
@@ -51,11 +46,17 @@ model designs the curricula; otherwise the rule "learnability" does.`,
 	return c
 }
 
-// modelSets lets a model design the demo's curricula where one is configured.
-func modelSets() []string {
-	model := os.Getenv("OPENAI_MODEL")
-	if model == "" || os.Getenv("OPENAI_BASE_URL")+os.Getenv("OPENAI_API_KEY") == "" {
+// modelSets lets a model design the demo's curricula where one is named. A key
+// alone is not enough: it may be there for something else, and models cost money.
+func (a *app) modelSets() []string {
+	if os.Getenv("OPENAI_BASE_URL")+os.Getenv("OPENAI_API_KEY") == "" {
 		return nil
 	}
+	model := os.Getenv("OPENAI_MODEL")
+	if model == "" {
+		a.say("a rule designs the curricula; to have a model do it, name it in OPENAI_MODEL")
+		return nil
+	}
+	a.say("%s designs the curricula", model)
 	return []string{"designer.kind=openai", "designer.model=" + model}
 }

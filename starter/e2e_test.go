@@ -7,6 +7,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +26,7 @@ import (
 	"floe/activities"
 	"floe/internal/connect"
 	"floe/internal/devtest"
+	"floe/internal/experiment"
 	"floe/internal/stack"
 )
 
@@ -92,7 +97,7 @@ type machine struct {
 }
 
 // boot starts `starter dev` on free ports and waits until it is ready.
-func boot(t *testing.T) *machine {
+func boot(t *testing.T, env ...string) *machine {
 	t.Helper()
 	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), log: &bytes.Buffer{}, done: make(chan error, 1)}
 	m.dev = exec.Command(filepath.Join(programs, "starter"), "dev", "--data", m.data, "--temporal-port", "0", "--ui-port", "0", "--s3-port", "0")
@@ -101,6 +106,7 @@ func boot(t *testing.T) *machine {
 		t.Fatal(err)
 	}
 	m.dev.Stderr = m.log
+	m.dev.Env = append(os.Environ(), env...)
 	if err := m.dev.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +227,7 @@ func TestAWholeExperimentFromTheCommandLine(t *testing.T) {
 	m := boot(t)
 	spec := specFile(t, small)
 	out := m.must("run", spec)
-	for _, want := range []string{"untrained", "round 0", "round 1", "Report", "/workflows/exp-small/", "starter show small"} {
+	for _, want := range []string{"untrained", "round 0", "round 1", "Report", "/workflows/exp-small/", "show small"} {
 		if !strings.Contains(strings.ToLower(out), strings.ToLower(want)) {
 			t.Errorf("run printed no %q:\n%s", want, out)
 		}
@@ -334,6 +340,73 @@ func TestCancelStopsTheWorkAndRunGoesOn(t *testing.T) {
 	}
 	m.until("training again", func() bool { return m.progress("small").Step == "train" })
 	m.must("cancel", "small")
+}
+
+// TestAModelDesignsAndItsKeyStaysSecret has a model behind an endpoint design. The
+// endpoint is scripted: it answers every chat with the same curriculum, after
+// one rate limit and one useless reply.
+func TestAModelDesignsAndItsKeyStaysSecret(t *testing.T) {
+	const key = "sk-canary-4f1d2c"
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Header.Get("Authorization") != "Bearer "+key {
+			http.Error(w, "want the key", http.StatusUnauthorized)
+			return
+		}
+		asked = append(asked, string(body))
+		reply := "rationale: small maps are mastered\nsizes:\n  3x3: {data_ratio: 0.2, hole_ratio: 0.2, wait_ratio: 0.2}\n  4x4: {data_ratio: 0.8, hole_ratio: 0.9, wait_ratio: 0.2}"
+		switch len(asked) {
+		case 1:
+			w.Header().Set("Retry-After", "0")
+			http.Error(w, `{"error":{"message":"slow down"}}`, http.StatusTooManyRequests)
+			return
+		case 2:
+			reply = "I would rather not say."
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(map[string]any{
+			"model":   "scripted",
+			"choices": []any{map[string]any{"finish_reason": "stop", "message": map[string]any{"role": "assistant", "content": reply}}},
+			"usage":   map[string]any{"prompt_tokens": 10, "completion_tokens": 5},
+		}); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+
+	m := boot(t, "OPENAI_BASE_URL="+server.URL+"/v1", "OPENAI_API_KEY="+key)
+	out := m.must("run", specFile(t, small), "--set", "designer.kind=openai", "--set", "designer.model=scripted")
+	var transcript experiment.Transcript
+	raw := m.must("artifacts", "get", "small", "round-0/design/transcript.json", "-O", "-")
+	if err := json.Unmarshal([]byte(raw), &transcript); err != nil {
+		t.Fatal(err)
+	}
+	if transcript.Outcome != "projected" || len(transcript.Attempts) != 3 || transcript.Rationale != "small maps are mastered" {
+		t.Errorf("outcome %q after %d attempts, rationale %q", transcript.Outcome, len(transcript.Attempts), transcript.Rationale)
+	}
+	if row, ok := transcript.Used.Row("4x4"); !ok || row.Knobs[0].Value != 0.5 {
+		t.Errorf("holes of 4x4 in use: %+v; want 0.5, the most there can be", row)
+	}
+	if !strings.Contains(asked[0], `"temperature":0`) {
+		t.Errorf("temperature 0 was not sent: %s", asked[0])
+	}
+	if strings.Contains(out+m.log.String(), key) {
+		t.Error("the key was printed")
+	}
+	err := filepath.WalkDir(m.data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		body, err := os.ReadFile(path)
+		if bytes.Contains(body, []byte(key)) {
+			t.Errorf("the key is in %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // TestKilledServicesLoseNothing kills worker, stack and both with -9 in the

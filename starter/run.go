@@ -50,7 +50,10 @@ that are done are never done again. Ctrl-C stops following, not the experiment.`
 			if err != nil {
 				return err
 			}
-			again := "starter run " + strings.Join(append(args, repeatFlags(name, sets)...), " ")
+			again := a.command("run "+args[0], append(repeatFlags(name, sets), a.repeatData()...)...)
+			if dev || keep {
+				again += " --dev"
+			}
 			f := func(ctx context.Context) error { return a.runSpec(ctx, spec, detach, again) }
 			if dev || keep {
 				return a.withServices(c.Context(), p, keep, f)
@@ -69,6 +72,19 @@ that are done are never done again. Ctrl-C stops following, not the experiment.`
 
 func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// command is a command line of this program as the person would type it here.
+func (a *app) command(rest string, flags ...string) string {
+	return strings.Join(append([]string{os.Args[0], rest}, flags...), " ")
+}
+
+// repeatData is the flag that leads to the same development stack again.
+func (a *app) repeatData() []string {
+	if a.flags.Data == "" {
+		return nil
+	}
+	return []string{"--data " + a.flags.Data}
 }
 
 // repeatFlags are the flags that start the same experiment again.
