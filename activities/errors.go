@@ -17,34 +17,36 @@ const (
 	KindCorrupt  = "Corrupt"  // an artifact is not what its manifest says: restore or delete it
 	KindModel    = "Model"    // the designer's endpoint refused for good: change endpoint, key or model
 	KindStopping = "Stopping" // the worker is going down: run again on another
+	KindTrouble  = "Trouble"  // anything else, such as a store that does not answer: run again
 )
 
 // badInput marks an error that no retry can mend.
 func badInput(err error) error {
-	return temporal.NewNonRetryableApplicationError(err.Error(), KindBadInput, err)
+	return temporal.NewNonRetryableApplicationError(err.Error(), KindBadInput, nil)
 }
 
-// classify is the one place where domain errors become Temporal's. Anything
-// not listed is retried as it is.
+// classify is the one place where domain errors become Temporal's.
 func classify(ctx context.Context, err error) error {
 	var app *temporal.ApplicationError
 	var corrupt *artifact.CorruptError
 	var final *designer.FinalError
 	var away *designer.UnavailableError
 	switch {
-	case err == nil || errors.As(err, &app):
-		return err
+	case err == nil:
+		return nil
+	case errors.As(err, &app): // without what wraps it: that would hide its kind
+		return app
 	case errors.Is(context.Cause(ctx), errStopping):
 		return temporal.NewApplicationError("the worker is stopping; another attempt goes on from the last checkpoint", KindStopping)
 	case errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled):
 		return temporal.NewCanceledError()
 	case errors.As(err, &corrupt):
-		return temporal.NewNonRetryableApplicationError(err.Error(), KindCorrupt, err)
+		return temporal.NewNonRetryableApplicationError(err.Error(), KindCorrupt, nil)
 	case errors.As(err, &final):
-		return temporal.NewNonRetryableApplicationError(err.Error(), KindModel, err)
+		return temporal.NewNonRetryableApplicationError(err.Error(), KindModel, nil)
 	case errors.As(err, &away):
 		return temporal.NewApplicationErrorWithOptions(err.Error(), KindModel, temporal.ApplicationErrorOptions{NextRetryDelay: away.RetryAfter})
 	default:
-		return err
+		return temporal.NewApplicationError(err.Error(), KindTrouble)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -87,28 +88,33 @@ func (a *app) ended(run client.WorkflowRun, err error) error {
 	return fail(exitFailed, "experiment %s failed: %s\nwhat is done is kept; once the cause is mended, run it again", name, cause(err))
 }
 
-// cause is the message of a chain of Temporal errors without its scaffolding.
+// cause says in one sentence which step of which round failed and why, without
+// the scaffolding of Temporal's chain of errors.
 func cause(err error) string {
+	var child *temporal.ChildWorkflowExecutionError
 	where := ""
-	for {
-		if app, ok := errors.AsType[*temporal.ApplicationError](err); ok {
-			inner := errors.Unwrap(app)
-			if inner == nil {
-				return where + app.Message()
-			}
-			err = inner
-			continue
+	if errors.As(err, &child) {
+		if _, round, ok := strings.Cut(child.WorkflowID(), "-round-"); ok {
+			where = "round " + round + ", "
 		}
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return where + err.Error()
-		}
-		var act *temporal.ActivityError
-		if errors.As(err, &act) && where == "" {
-			where = act.ActivityType().GetName() + ": "
-		}
+	}
+	var act *temporal.ActivityError
+	if errors.As(err, &act) {
+		return where + strings.ToLower(act.ActivityType().GetName()) + ": " + deepest(act)
+	}
+	return where + deepest(err)
+}
+
+// deepest is the innermost message of a chain.
+func deepest(err error) string {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
 	}
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Message()
+	}
+	return err.Error()
 }
 
 // query asks the workflow itself.
