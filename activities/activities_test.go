@@ -33,8 +33,10 @@ func newBench(t *testing.T) *bench {
 	b.acts = &activities.Activities{
 		Steps:       artifact.Steps{Store: b.store},
 		Environment: all.Open,
-		Designer:    func(experiment.DesignerSpec) (designer.Designer, error) { return nil, errors.New("no designer in this test") },
-		Tell:        func(context.Context, string, activities.Progress) error { return nil },
+		Designer: func(experiment.DesignerSpec) (designer.Designer, error) {
+			return nil, errors.New("no designer in this test")
+		},
+		Tell: func(context.Context, string, activities.Progress) error { return nil },
 	}
 	b.RegisterActivity(b.acts)
 	return b

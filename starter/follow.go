@@ -91,15 +91,13 @@ func (a *app) ended(run client.WorkflowRun, err error) error {
 // cause says in one sentence which step of which round failed and why, without
 // the scaffolding of Temporal's chain of errors.
 func cause(err error) string {
-	var child *temporal.ChildWorkflowExecutionError
 	where := ""
-	if errors.As(err, &child) {
+	if child, ok := errors.AsType[*temporal.ChildWorkflowExecutionError](err); ok {
 		if _, round, ok := strings.Cut(child.WorkflowID(), "-round-"); ok {
 			where = "round " + round + ", "
 		}
 	}
-	var act *temporal.ActivityError
-	if errors.As(err, &act) {
+	if act, ok := errors.AsType[*temporal.ActivityError](err); ok {
 		return where + strings.ToLower(act.ActivityType().GetName()) + ": " + deepest(act)
 	}
 	return where + deepest(err)
@@ -110,8 +108,7 @@ func deepest(err error) string {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
 	}
-	var app *temporal.ApplicationError
-	if errors.As(err, &app) {
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return app.Message()
 	}
 	return err.Error()

@@ -72,7 +72,7 @@ func (t *tree) grade(spec experiment.RewardSpec, state env.RewardState) tally {
 func (t *tree) credit(advantages []float64) {
 	for r, end := range t.ends {
 		t.nodes[end].visits++
-		t.nodes[end].credit += advantages[r]
+		t.nodes[end].credit += advantages[r] //nolint:gosec // one advantage per rollout
 	}
 	for at := len(t.nodes) - 1; at > 0; at-- { // children were grown after their parents
 		n := &t.nodes[at]

@@ -55,7 +55,7 @@ type leaf struct {
 	verdict env.Verdict
 }
 
-func newTree(m *Model, start *Model, temperature float64) *tree {
+func newTree(m, start *Model, temperature float64) *tree {
 	t := &tree{m: m, layers: m.layers(m.rows), temperature: temperature, logits: make([]float32, m.actions)}
 	if start != nil {
 		l := start.layers(start.rows)

@@ -31,7 +31,7 @@ const (
 )
 
 // index is the index of a computed feature.
-func index(feature int) int32 { return int32(feature) } //nolint:gosec // below features, some thousand
+func index(feature int) int32 { return int32(feature) }
 
 // Features is the number of binary features of an observation.
 func (Lake) Features() int { return features }
