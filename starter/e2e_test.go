@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -92,14 +93,32 @@ type machine struct {
 	t    *testing.T
 	data string
 	dev  *exec.Cmd
-	log  *bytes.Buffer
+	log  *log
 	done chan error
+}
+
+// log takes in what a running program prints, while a test reads it.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // boot starts `starter dev` on free ports and waits until it is ready.
 func boot(t *testing.T, env ...string) *machine {
 	t.Helper()
-	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), log: &bytes.Buffer{}, done: make(chan error, 1)}
+	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), log: &log{}, done: make(chan error, 1)}
 	m.dev = exec.Command(filepath.Join(programs, "starter"), "dev", "--data", m.data, "--temporal-port", "0", "--ui-port", "0", "--s3-port", "0")
 	out, err := m.dev.StdoutPipe()
 	if err != nil {
