@@ -90,8 +90,11 @@ func fill(ctx context.Context, e env.Environment, orders []env.Order, report fun
 	var all experiment.Conformance
 	for _, o := range orders {
 		drawn, c, err := e.Generate(ctx, o, func(done, _ int) { report(before+done, total, "samples") })
+		if err != nil && ctx.Err() == nil {
+			return nil, badInput(err) // the same order fails the same way every time
+		}
 		if err != nil {
-			return nil, fmt.Errorf("generate: %w", err)
+			return nil, err
 		}
 		tasks = append(tasks, drawn...)
 		all.Requested += c.Requested

@@ -447,6 +447,34 @@ func TestAFailureSaysWhichStepAndWhy(t *testing.T) {
 	}
 }
 
+// TestInterruptLeavesNothingRunning interrupts a run that has services of its
+// own; the same command picks it up again.
+func TestInterruptLeavesNothingRunning(t *testing.T) {
+	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), log: &log{}}
+	spec := specFile(t, strings.NewReplacer("epochs: 2", "epochs: 60", "save_every: 2", "save_every: 25").Replace(small))
+	args := []string{"run", spec, "--dev", "--temporal-port", "0", "--ui-port", "0", "--s3-port", "0"}
+	cmd := exec.Command(filepath.Join(programs, "starter"), append(args, "--data", m.data)...)
+	cmd.Stderr = m.log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	m.until("a training step", func() bool { return strings.Contains(m.log.String(), ": train ") })
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+		t.Errorf("ended with %v; want exit code %d\n%s", err, exitInterrupted, m.log)
+	}
+	if left, err := exec.Command("pgrep", "-fa", m.data).Output(); err == nil {
+		t.Errorf("still running:\n%s", left)
+	}
+	out, errOut, code := m.starter(args...)
+	if code != exitOK || !strings.Contains(errOut, "experiment small is running; following it") || !strings.Contains(out, "round 1") {
+		t.Errorf("exit code %d\n%s%s", code, out, errOut)
+	}
+}
+
 // TestKilledServicesLoseNothing kills worker, stack and both with -9 in the
 // middle of training. The artifacts are those of an undisturbed run.
 func TestKilledServicesLoseNothing(t *testing.T) {

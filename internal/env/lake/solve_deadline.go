@@ -56,8 +56,8 @@ func (j *joint) stepInTime(t, a int, to place, left int) bool {
 		return false
 	}
 	j.frames[t+1].at[a] = to
-	if j.bounds.on {
-		if most, _ := j.bounds.add(j, t+1, a); most > left {
+	if j.bounds.size > 0 {
+		if _, ok := j.bounds.note(j, t+1, a, left); !ok {
 			return false
 		}
 	}

@@ -96,6 +96,7 @@ func (s *Solver) merge(m mode, a, b int) bool {
 
 // settle finds routes for a group, if possible ones that keep clear of others.
 func (s *Solver) settle(m mode, g *group, others uint8) bool {
+	s.joint.effort = 0
 	switch {
 	case others != 0 && s.search(m, *g, others), s.search(m, *g, 0):
 		return true
@@ -164,7 +165,7 @@ func (s *Solver) excessOf(members uint8) int {
 // others, and keeps them.
 func (s *Solver) search(m mode, g group, others uint8) bool {
 	j := &s.joint
-	j.mode, j.k, j.others.n = m, 0, 0
+	j.mode, j.ground, j.k, j.others.n = m, &s.puzzle.ground, 0, 0
 	for i := range s.puzzle.agents {
 		switch {
 		case g.members>>i&1 != 0:

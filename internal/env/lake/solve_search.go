@@ -23,8 +23,9 @@ const (
 // For the makespan the budget is the time left (see solve_deadline.go).
 type joint struct {
 	mode   mode
-	k      int               // agents in the group
-	who    [MaxAgents]int    // their numbers in the puzzle
+	k      int            // agents in the group
+	who    [MaxAgents]int // their numbers in the puzzle
+	ground *field
 	toGoal [MaxAgents]*field // distances
 	goal   [MaxAgents]place
 	frames []frame // by time: the line that is being searched
@@ -34,18 +35,26 @@ type joint struct {
 	bounds bounds
 
 	expansions int // states searched in this run
+	effort     int // states searched for this group
 }
 
 // frame is a joint state.
 type frame struct {
-	at    [MaxAgents]place
-	home  uint8           // bit set of agents that have arrived for good
-	needs [maxPairs]uint8 // what its pairs need, once bounds are on
+	at   [MaxAgents]place
+	home uint8 // bit set of agents that have arrived for good
+
+	spots [MaxAgents]spot // the agents' spots in tables, once bounds are on
+	needs [sets]uint8     // what sets of agents need
 }
 
-// hardAfter is how many states a search may take before it is worth while to
-// compute bounds for pairs of agents, which takes about as long.
-const hardAfter = 5000
+// hardAfter is the effort for a group after which it is worth while to compute
+// bounds for its pairs. Those for triples take about as long as searching a
+// number of states that grows with the third power of the map.
+const hardAfter = 2000
+
+func (j *joint) hardestAfter() int {
+	return max(hardAfter+1, j.bounds.width*j.bounds.width*j.bounds.width/6)
+}
 
 // run searches from the starts and says whether the budget suffices.
 func (j *joint) run(starts *[MaxAgents]place, budget int) bool {
@@ -56,9 +65,7 @@ func (j *joint) run(starts *[MaxAgents]place, budget int) bool {
 	for a := range j.k {
 		j.frames[0].at[a] = starts[j.who[a]]
 	}
-	if j.bounds.on = false; j.bounds.ready(j) {
-		j.bounds.build(j, 0)
-	}
+	j.bounds.resume(j)
 	if j.mode == quickest {
 		return j.hurry(0, budget)
 	}
@@ -101,11 +108,15 @@ func (j *joint) visit(t, budget int) bool {
 
 // open prepares to search from the state at time t, unless there is no hope.
 func (j *joint) open(t, budget int) bool {
-	if j.bounds.on && j.bounds.couplesExceed(j, t, budget) || !j.seen.enter(j.key(t), budget) {
+	if j.bounds.size > 0 && j.bounds.couplesExceed(j, t, budget) || !j.seen.enter(j.key(t), budget) {
 		return false
 	}
-	if j.expansions++; j.expansions == hardAfter && !j.bounds.on {
-		j.bounds.build(j, t)
+	j.expansions++
+	switch j.effort++; j.effort {
+	case hardAfter:
+		j.bounds.build(j, 2, t)
+	case j.hardestAfter():
+		j.bounds.build(j, 3, t)
 	}
 	j.reserve(t)
 	j.frames[t+1] = j.frames[t]
@@ -179,9 +190,9 @@ func (j *joint) step(t, a int, to place, budget, needs int) bool {
 		return false
 	}
 	j.frames[t+1].at[a] = to
-	if j.bounds.on {
-		most, sum := j.bounds.add(j, t+1, a)
-		if needs += sum; most > budget || needs > budget*(j.k-1) {
+	if j.bounds.size > 0 {
+		sum, ok := j.bounds.note(j, t+1, a, budget)
+		if needs += sum; !ok || needs > budget*(j.k-1) {
 			return false
 		}
 	}
