@@ -13,9 +13,12 @@ import (
 	"time"
 )
 
-// restarts is how often a service that dies is started again before it is
-// given up.
-const restarts = 20
+// A service that lasts this long has started; one that ends sooner, this often in
+// a row, will not get better.
+const (
+	lasting  = 5 * time.Second
+	restarts = 20
+)
 
 // process is one of floe's programs that is kept running.
 type process struct {
@@ -73,21 +76,25 @@ func sibling(name string) (string, error) {
 	return "", fmt.Errorf("the program %s is neither beside %s nor on the PATH; `make build` builds it", name, self)
 }
 
-// keep runs the program again and again until the context ends. One that ends
-// by itself with an exit code has said what is wrong, and one that is killed too
-// often will not get better: both are given up.
+// keep runs the program again and again until the context ends. One that ends by
+// itself at its first start has said what is wrong and is given up.
 func (p *process) keep(ctx context.Context) error {
 	// The parent-death signal is tied to the thread that starts the child.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for try := 0; ; try++ {
-		err := p.once(ctx, try > 0)
+	brief := 0 // starts in a row that did not last
+	for again := false; ; again = true {
+		started := time.Now()
+		err := p.once(ctx, again)
 		if ctx.Err() != nil {
 			return nil
 		}
-		var exit *exec.ExitError
-		killed := errors.As(err, &exit) && !exit.Exited()
-		if !killed && try == 0 || try == restarts {
+		if brief++; time.Since(started) >= lasting {
+			brief = 0
+		}
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		killed := ok && !exit.Exited()
+		if brief > 0 && !killed && !again || brief == restarts {
 			return fmt.Errorf("%s ended (%w); its last words in %s:\n%s", p.name, err, p.log.Name(), tail(p.log.Name(), 8))
 		}
 		p.say("%s ended (%v); starting it again", p.name, err)

@@ -76,7 +76,7 @@ step is durable: kill anything, start it again, and the run goes on.
 		return fail(exitUsage, "%w; see %s --help", err, c.CommandPath())
 	})
 	must(root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
-	root.AddGroup(&cobra.Group{ID: "run", Title: "Experiments:"}, &cobra.Group{ID: "see", Title: "Looking:"}, &cobra.Group{ID: "here", Title: "This machine:"})
+	root.AddGroup(&cobra.Group{ID: "run", Title: "Experiments:"}, &cobra.Group{ID: "see", Title: "Looking:"}, &cobra.Group{ID: "env", Title: "Environments:"}, &cobra.Group{ID: "here", Title: "This machine:"})
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
 			c.GroupID = group
@@ -86,6 +86,7 @@ step is durable: kill anything, start it again, and the run goes on.
 	}
 	add("run", a.runCmd(), a.validateCmd(), a.watchCmd(), a.cancelCmd())
 	add("see", a.listCmd(), a.showCmd(), a.reportCmd(), a.artifactsCmd())
+	add("env", a.environmentCmds()...)
 	add("here", a.demoCmd(), a.devCmd(), a.schemaCmd(), a.versionCmd())
 	usageErrors(root)
 	return root

@@ -61,7 +61,7 @@ func (a *app) show(ctx context.Context, name string) error {
 		fmt.Fprintf(w, "%s: %s\n", s.Name, s.State)
 		if s.Status != nil {
 			p := s.Status.Progress
-			fmt.Fprintf(w, "%s: %s %d of %d %s\n", position(*s.Status), p.Step, p.Done, p.Total, p.Note)
+			fmt.Fprintf(w, "%s: %s %d of %d %s\n", s.Status.Position(), p.Step, p.Done, p.Total, p.Note)
 		}
 		if s.Failure != "" {
 			fmt.Fprintf(w, "%s\n", s.Failure)

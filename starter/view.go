@@ -97,7 +97,7 @@ func figures(r experiment.Rates) string {
 // The bar's width, and that of its line without the note.
 const (
 	barWidth   = 28
-	barColumns = 80
+	barColumns = 83
 )
 
 // bar is the line of what goes on now.
@@ -112,7 +112,7 @@ func (v *view) bar(s workflows.Status) string {
 	}
 	full := int(share * barWidth)
 	bar := v.paint("36", strings.Repeat("█", full)) + strings.Repeat("░", barWidth-full)
-	return fmt.Sprintf("  %-13s %-14s %s %3.0f %%  %s%s", position(s), p.Step, bar, 100*share, cut(p.Note, v.columns-barColumns), v.elapsed())
+	return fmt.Sprintf("  %-16s %-14s %s %3.0f %%  %s%s", s.Position(), p.Step, bar, 100*share, cut(p.Note, v.columns-barColumns), v.elapsed())
 }
 
 func (v *view) elapsed() string {
@@ -124,17 +124,6 @@ func (v *view) paint(code, text string) string {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
-}
-
-func position(s workflows.Status) string {
-	switch {
-	case s.Progress.Round < 0:
-		return "preparing"
-	case s.Progress.Round >= s.Rounds:
-		return "benchmarks"
-	default:
-		return fmt.Sprintf("round %d of %d", s.Progress.Round+1, s.Rounds)
-	}
 }
 
 // lines writes what is new since the last status, for logs.
@@ -154,7 +143,7 @@ func (v *view) lines(s workflows.Status) {
 		tenth = 10 * p.Done / p.Total
 	}
 	if tenth > v.tenth && p.Step != "" && s.State != workflows.StateDone {
-		fmt.Fprintf(v.w, "%s: %s %d %% %s\n", position(s), p.Step, 10*tenth, p.Note)
+		fmt.Fprintf(v.w, "%s: %s %d %% %s\n", s.Position(), p.Step, 10*tenth, p.Note)
 		v.tenth = tenth
 	}
 }

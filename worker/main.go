@@ -88,6 +88,9 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error) {
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	to, err := connect.Resolve(s.flags)
+	if _, away := errors.AsType[*connect.NoStackError](err); away {
+		return exitUnreachable, err
+	}
 	if err != nil {
 		return exitUsage, err
 	}

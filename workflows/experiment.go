@@ -170,7 +170,7 @@ func (e *arm) childOptions(round int) workflow.ChildWorkflowOptions {
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WaitForCancellation:   true,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
-		StaticSummary:         fmt.Sprintf("round %d of %d", round+1, e.spec.Rounds),
+		StaticSummary:         roundOf(round, e.spec.Rounds),
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			AttrExperiment.ValueSet(e.spec.Name),
 			AttrVariant.ValueSet(e.spec.Designer.Context),

@@ -89,7 +89,13 @@ func (in RoundInput) startingPoint() (curriculum, policy activities.Done) {
 }
 
 func (in RoundInput) summary(format string, args ...any) string {
-	return fmt.Sprintf("round %d of %d: ", in.Where.Round+1, in.Spec.Rounds) + fmt.Sprintf(format, args...)
+	return roundOf(in.Where.Round, in.Spec.Rounds) + ": " + fmt.Sprintf(format, args...)
+}
+
+// roundOf names a round as the paper counts them, from 0, and says how many
+// there are.
+func roundOf(round, rounds int) string {
+	return fmt.Sprintf("round %d (%d of %d)", round, round+1, rounds)
 }
 
 // note writes the line that the Temporal UI shows on top of this round.

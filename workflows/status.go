@@ -32,7 +32,7 @@ func (s Status) details() string {
 	line := s.State
 	p := s.Progress
 	if p.Step != "" && s.State != StateDone {
-		line = fmt.Sprintf("%s: %s", s.position(), p.Step)
+		line = fmt.Sprintf("%s: %s", s.Position(), p.Step)
 		if p.Total > 0 {
 			line += fmt.Sprintf(", %d %%", 100*p.Done/p.Total)
 		}
@@ -50,14 +50,15 @@ func (s Status) details() string {
 	return line
 }
 
-func (s Status) position() string {
+// Position says in words where the experiment is.
+func (s Status) Position() string {
 	switch {
 	case s.Progress.Round < 0:
 		return "preparing"
 	case s.Progress.Round >= s.Rounds:
 		return "benchmarks"
 	default:
-		return fmt.Sprintf("round %d of %d", s.Progress.Round+1, s.Rounds)
+		return roundOf(s.Progress.Round, s.Rounds)
 	}
 }
 

@@ -17,18 +17,19 @@ func generate(ctx context.Context, o env.Order, progress func(done, total int)) 
 	if err := checkOrder(o); err != nil {
 		return nil, experiment.Conformance{}, err
 	}
-	pool := newPool(o)
-	w := writer{order: o, solver: pool.solvers[0], numbers: map[string]int{}, report: experiment.Conformance{Requested: o.Samples}}
-	for _, q := range quotas(o) {
-		f, err := pool.fill(ctx, q, func(got int) { progress(len(w.tasks)+got, o.Samples) })
-		if err == nil {
-			err = w.write(f)
-		}
-		if err != nil {
+	pool := newPool(o, progress)
+	defer pool.close()
+	fillings, err := pool.fill(ctx, quotas(o))
+	if err != nil {
+		return nil, experiment.Conformance{}, fmt.Errorf("draw instances: %w", err)
+	}
+	w := writer{order: o, solver: NewSolver(), numbers: map[string]int{}, report: experiment.Conformance{Requested: o.Samples}}
+	for _, f := range fillings {
+		if err := w.write(f); err != nil {
 			return nil, experiment.Conformance{}, err
 		}
-		progress(len(w.tasks), o.Samples)
 	}
+	progress(len(w.tasks), o.Samples)
 	if o.Split == env.SplitTrain { // a trainer takes tasks as they come: its batches must mix sizes
 		experiment.Rand(o.Seed, "lake", "order").Shuffle(len(w.tasks), func(i, j int) { w.tasks[i], w.tasks[j] = w.tasks[j], w.tasks[i] })
 	}
@@ -66,25 +67,6 @@ func (w *writer) write(f *filling) error {
 	w.report.Repeats += row.Repeats
 	w.report.Rows = append(w.report.Rows, row)
 	return nil
-}
-
-// repeated is what was taken, followed by as many repeats as are missing from
-// the quota: of every class all instances in turn, so that none comes twice more
-// often than another.
-func (f *filling) repeated() []candidate {
-	all := f.got
-	for class, want := range f.want {
-		var own []candidate
-		for _, c := range f.got {
-			if c.class == class {
-				own = append(own, c)
-			}
-		}
-		for i := len(own); i < want; i++ {
-			all = append(all, own[i%len(own)])
-		}
-	}
-	return all
 }
 
 // task is a candidate as a row of a dataset.

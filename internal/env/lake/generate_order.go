@@ -138,7 +138,11 @@ const (
 	classWait
 )
 
-var groups = [2]string{classFree: groupFree, classWait: groupWait}
+var (
+	groups   = [2]string{classFree: groupFree, classWait: groupWait}
+	classDoc = [2]string{classFree: "can be solved at least cost without a wait", classWait: "needs a wait"}
+	others   = [2]int{classFree: classWait, classWait: classFree}
+)
 
 // quota is what one row of an order has to yield.
 type quota struct {

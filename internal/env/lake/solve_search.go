@@ -50,7 +50,7 @@ type frame struct {
 // hardAfter is the effort for a group after which it is worth while to compute
 // bounds for its pairs. Those for triples take about as long as searching a
 // number of states that grows with the third power of the map.
-const hardAfter = 2000
+const hardAfter = 1000
 
 func (j *joint) hardestAfter() int {
 	return max(hardAfter+1, j.bounds.width*j.bounds.width*j.bounds.width/6)
