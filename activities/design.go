@@ -9,6 +9,7 @@ import (
 	"floe/internal/designer"
 	"floe/internal/env"
 	"floe/internal/experiment"
+	"floe/internal/orders"
 )
 
 // Design gathers the evidence from artifacts, asks the designer, and stores all
@@ -26,7 +27,7 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	if err != nil {
 		return Designed{}, badInput(err)
 	}
-	name := seed(in.Spec, "design", strconv.Itoa(in.Where.Round))
+	name := orders.Seed(in.Spec, "design", strconv.Itoa(in.Where.Round))
 	inputs := struct {
 		Designer string                  `json:"designer"` // version of the code
 		Spec     experiment.DesignerSpec `json:"spec"`
@@ -37,7 +38,7 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 		report(0, 1, in.Spec.Designer.Kind)
 		t, err := designer.Design(ctx, d, in.Spec.Designer, evidence, designer.Limits{
 			Seed: name, Calls: in.ModelCalls, Tokens: in.ModelTokens,
-			Feasible: curriculum.Feasible(e, trainingOrder(in.Spec, in.Where.Round+1, experiment.Curriculum{})),
+			Feasible: curriculum.Feasible(e, orders.Training(in.Spec, in.Where.Round+1, experiment.Curriculum{})),
 			Beat:     func(note string) { report(0, 1, note) },
 		})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"floe/internal/artifact"
 	"floe/internal/env"
 	"floe/internal/experiment"
+	"floe/internal/orders"
 	"floe/internal/policy"
 	"floe/internal/scorecard"
 )
@@ -41,7 +42,7 @@ func (a *Activities) Evaluate(ctx context.Context, in EvaluateInput) (Scored, er
 		Set         string `json:"set"`
 	}{e.Version(), policy.Version, dataSum, modelSum, in.Label, in.Set}
 	m, done, err := a.step(ctx, in.Where, "evaluate", inputs, func(ctx context.Context, _ experiment.StepID, report func(int, int, string)) ([]artifact.Body, error) {
-		answers, err := policy.Evaluate(ctx, model, problems, 0, seed(in.Spec, "evaluate", in.Set),
+		answers, err := policy.Evaluate(ctx, model, problems, 0, orders.Seed(in.Spec, "evaluate", in.Set),
 			func(done, total int) { report(done, total, in.Label+" on "+in.Set) })
 		if err != nil {
 			return nil, err

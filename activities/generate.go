@@ -3,11 +3,11 @@ package activities
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"floe/internal/artifact"
 	"floe/internal/env"
 	"floe/internal/experiment"
+	"floe/internal/orders"
 )
 
 // Generate draws a round's training set from its curriculum.
@@ -16,31 +16,13 @@ func (a *Activities) Generate(ctx context.Context, in GenerateInput) (Dataset, e
 	if err != nil {
 		return Dataset{}, classify(ctx, err)
 	}
-	return a.generate(ctx, in.Where, in.Spec, "generate", []env.Order{trainingOrder(in.Spec, in.Where.Round, c)})
-}
-
-// trainingOrder asks for a round's samples.
-func trainingOrder(spec experiment.Spec, round int, c experiment.Curriculum) env.Order {
-	number := strconv.Itoa(round)
-	return env.Order{
-		Split: env.SplitTrain, Seed: seed(spec, "train", number), IDPrefix: "r" + number + "-",
-		Agents: spec.Agents, Objective: spec.Objective, Samples: spec.Samples, Curriculum: c,
-	}
+	return a.generate(ctx, in.Where, in.Spec, "generate", []env.Order{orders.Training(in.Spec, in.Where.Round, c)})
 }
 
 // GenerateValidation draws the fixed validation set: the same number of
 // instances for every size.
 func (a *Activities) GenerateValidation(ctx context.Context, in ValidationInput) (Dataset, error) {
-	v := in.Spec.Validation
-	rows := make([]experiment.Row, len(v.Sizes))
-	for i, size := range v.Sizes {
-		rows[i] = experiment.Row{Size: size, DataRatio: 1 / float64(len(v.Sizes)), Knobs: v.Knobs}
-	}
-	return a.generate(ctx, in.Where, in.Spec, "validation-set", []env.Order{{
-		Split: env.SplitValidation, Seed: seed(in.Spec, "validation"), IDPrefix: "val-",
-		Agents: in.Spec.Agents, Objective: in.Spec.Objective, Samples: v.Instances * len(v.Sizes),
-		Curriculum: experiment.Curriculum{Rows: rows},
-	}})
+	return a.generate(ctx, in.Where, in.Spec, "validation-set", []env.Order{orders.Validation(in.Spec)})
 }
 
 // GenerateBenchmark draws a held-out set. It is the same for all experiments.
@@ -49,17 +31,16 @@ func (a *Activities) GenerateBenchmark(ctx context.Context, in BenchmarkInput) (
 	if err != nil {
 		return Dataset{}, badInput(err)
 	}
-	orders := e.Benchmark(in.Agents, in.Spec.Benchmarks.Instances, in.Spec.Objective)
-	return a.generate(ctx, in.Where, in.Spec, "benchmark-set", orders)
+	return a.generate(ctx, in.Where, in.Spec, "benchmark-set", orders.Benchmark(in.Spec, e, in.Agents))
 }
 
 // generate fills orders and stores them as one dataset.
-func (a *Activities) generate(ctx context.Context, where Where, spec experiment.Spec, step string, orders []env.Order) (Dataset, error) {
+func (a *Activities) generate(ctx context.Context, where Where, spec experiment.Spec, step string, list []env.Order) (Dataset, error) {
 	e, err := a.Environment(spec.Environment)
 	if err != nil {
 		return Dataset{}, badInput(err)
 	}
-	for _, o := range orders {
+	for _, o := range list {
 		if err := e.Validate(o); err != nil {
 			return Dataset{}, badInput(err)
 		}
@@ -67,9 +48,9 @@ func (a *Activities) generate(ctx context.Context, where Where, spec experiment.
 	inputs := struct {
 		Environment string      `json:"environment"`
 		Orders      []env.Order `json:"orders"`
-	}{e.Version(), orders}
+	}{e.Version(), list}
 	m, done, err := a.step(ctx, where, step, inputs, func(ctx context.Context, _ experiment.StepID, report func(int, int, string)) ([]artifact.Body, error) {
-		return fill(ctx, e, orders, report)
+		return fill(ctx, e, list, report)
 	})
 	if err != nil {
 		return Dataset{}, err
@@ -81,27 +62,13 @@ func (a *Activities) generate(ctx context.Context, where Where, spec experiment.
 	return Dataset{Done: done, Samples: c.Realised, Repeats: c.Repeats}, nil
 }
 
-func fill(ctx context.Context, e env.Environment, orders []env.Order, report func(int, int, string)) ([]artifact.Body, error) {
-	total, before := 0, 0
-	for _, o := range orders {
-		total += o.Samples
+func fill(ctx context.Context, e env.Environment, list []env.Order, report func(int, int, string)) ([]artifact.Body, error) {
+	tasks, all, err := orders.Fill(ctx, e, list, func(done, total int) { report(done, total, "samples") })
+	if err != nil && ctx.Err() == nil {
+		return nil, badInput(err) // the same order fails the same way every time
 	}
-	var tasks []env.Task
-	var all experiment.Conformance
-	for _, o := range orders {
-		drawn, c, err := e.Generate(ctx, o, func(done, _ int) { report(before+done, total, "samples") })
-		if err != nil && ctx.Err() == nil {
-			return nil, badInput(err) // the same order fails the same way every time
-		}
-		if err != nil {
-			return nil, err
-		}
-		tasks = append(tasks, drawn...)
-		all.Requested += c.Requested
-		all.Realised += c.Realised
-		all.Repeats += c.Repeats
-		all.Rows = append(all.Rows, c.Rows...)
-		before += o.Samples
+	if err != nil {
+		return nil, err
 	}
 	data, err := artifact.JSONLines(FileDataset, tasks)
 	if err != nil {

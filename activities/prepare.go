@@ -4,15 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"floe/internal/artifact"
 	"floe/internal/config"
-	"floe/internal/curriculum"
 	"floe/internal/env"
 	"floe/internal/experiment"
+	"floe/internal/orders"
 )
 
 // Files of steps and documents of experiments.
@@ -49,38 +47,13 @@ func (a *Activities) Prepare(ctx context.Context, in PrepareInput) (Done, error)
 		Given       *experiment.Curriculum `json:"given"`
 	}{e.Version(), in.Spec.Seed, in.Spec.Curriculum}
 	_, done, err := a.step(ctx, in.Where, "curriculum", inputs, func(context.Context, experiment.StepID, func(int, int, string)) ([]artifact.Body, error) {
-		c, err := firstCurriculum(in.Spec, e)
+		c, err := orders.FirstCurriculum(in.Spec, e)
 		if err != nil {
-			return nil, err
+			return nil, badInput(err)
 		}
 		return jsonFiles(FileCurriculum, c)
 	})
 	return done, err
-}
-
-// firstCurriculum is the given curriculum as it stands, or a draw that is moved
-// to what can be generated.
-func firstCurriculum(spec experiment.Spec, e env.Environment) (experiment.Curriculum, error) {
-	if spec.Curriculum != nil {
-		return *spec.Curriculum, nil
-	}
-	drawn := curriculum.Random(e.Space(), experiment.Rand(seed(spec, "curriculum", "0")))
-	fit, _, err := curriculum.Fit(drawn, e.Space(), curriculum.Feasible(e, trainingOrder(spec, 0, drawn)))
-	if err != nil {
-		return fit, badInput(fmt.Errorf("draw round 0's curriculum: %w", err))
-	}
-	return fit, nil
-}
-
-// seed names a stream of draws. The experiment's name is not part of it: equal
-// specs under two names draw the same, and can share what they make.
-func seed(spec experiment.Spec, parts ...string) string {
-	var name strings.Builder
-	name.WriteString("seed-" + strconv.FormatInt(spec.Seed, 10))
-	for _, p := range parts {
-		name.WriteString("/" + p)
-	}
-	return name.String()
 }
 
 // register writes the documents that say what runs. A workflow that starts

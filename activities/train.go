@@ -11,6 +11,7 @@ import (
 	"floe/internal/curriculum"
 	"floe/internal/env"
 	"floe/internal/experiment"
+	"floe/internal/orders"
 	"floe/internal/policy"
 )
 
@@ -32,7 +33,7 @@ func (a *Activities) WarmStart(ctx context.Context, in WarmStartInput) (Done, er
 		Order       env.Order `json:"order"`
 		Epochs      int       `json:"epochs"`
 		Seed        string    `json:"seed"`
-	}{e.Version(), policy.Version, order, in.Spec.Trainer.WarmEpochs, seed(in.Spec, "base")}
+	}{e.Version(), policy.Version, order, in.Spec.Trainer.WarmEpochs, orders.Seed(in.Spec, "base")}
 	_, done, err := a.step(ctx, in.Where, "warm-start", inputs, func(ctx context.Context, _ experiment.StepID, report func(int, int, string)) ([]artifact.Body, error) {
 		problems, err := draw(ctx, e, order)
 		if err != nil {
@@ -59,7 +60,7 @@ func warmOrder(spec experiment.Spec, e env.Environment) env.Order {
 		}
 	}
 	return env.Order{
-		Split: env.SplitTrain, Seed: seed(spec, "warm-start"), IDPrefix: "warm-", Agents: spec.Agents,
+		Split: env.SplitTrain, Seed: orders.Seed(spec, "warm-start"), IDPrefix: "warm-", Agents: spec.Agents,
 		Objective: spec.Objective, Samples: spec.Trainer.WarmStart, Curriculum: c,
 	}
 }
@@ -138,7 +139,7 @@ func trainKey(in TrainInput, environment, data, init string) trainInputs {
 	t.SaveEvery, t.WarmStart, t.WarmEpochs = 0, 0, 0
 	return trainInputs{
 		environment, policy.Version, data, init, in.Spec.Epochs, t, in.Spec.Reward,
-		seed(in.Spec, "train", strconv.Itoa(in.Where.Round)),
+		orders.Seed(in.Spec, "train", strconv.Itoa(in.Where.Round)),
 	}
 }
 

@@ -28,10 +28,11 @@ type plan struct {
 // Figures behind the estimate, measured with the embedded trainer on two cores;
 // docs/performance.md has the command.
 const (
-	secondsPerRollout = 1.0 / 20000
-	secondsPerScore   = 1.0 / 5000
-	secondsPerSample  = 1.0 / 4000
-	secondsPerStep    = 0.5
+	secondsPerRollout = 1.0 / 30000
+	secondsPerScore   = 1.0 / 20000
+	secondsPerSample  = 1.0 / 10000 // two agents
+	secondsPerHeldOut = 1.0 / 100   // up to five agents: proving what is optimal dominates
+	secondsPerStep    = 0.15
 )
 
 func (a *app) validateCmd() *cobra.Command {
@@ -91,7 +92,7 @@ func planOf(s experiment.Spec) (plan, error) {
 	}
 	steps := 4*(s.Rounds+1) + 3*len(s.Benchmarks.Agents)
 	p.Seconds = float64(p.Rollouts)*secondsPerRollout + float64(p.Scored)*secondsPerScore +
-		float64(samples+validation+benchmark)*secondsPerSample + float64(steps)*secondsPerStep
+		float64(samples+validation)*secondsPerSample + float64(benchmark)*secondsPerHeldOut + float64(steps)*secondsPerStep
 	return p, nil
 }
 

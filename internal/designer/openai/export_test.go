@@ -12,12 +12,12 @@ func (d *Designer) Waits() func() []time.Duration {
 	var mu sync.Mutex
 	var waits []time.Duration
 	now := time.Unix(1_000_000, 0)
-	d.clock.now = func() time.Time {
+	d.endpoint.Clock.Now = func() time.Time {
 		mu.Lock()
 		defer mu.Unlock()
 		return now
 	}
-	d.clock.sleep = func(ctx context.Context, wait time.Duration) error {
+	d.endpoint.Clock.Sleep = func(ctx context.Context, wait time.Duration) error {
 		mu.Lock()
 		defer mu.Unlock()
 		waits, now = append(waits, wait), now.Add(wait)
@@ -31,10 +31,7 @@ func (d *Designer) Waits() func() []time.Duration {
 }
 
 // SetTimeout bounds one call.
-func (d *Designer) SetTimeout(t time.Duration) { d.clock.call = t }
+func (d *Designer) SetTimeout(t time.Duration) { d.endpoint.Clock.Call = t }
 
 // SetBeat sets the time between signs of life.
-func (d *Designer) SetBeat(t time.Duration) { d.clock.beat = t }
-
-// RetryAfter reads the header.
-var RetryAfter = retryAfter
+func (d *Designer) SetBeat(t time.Duration) { d.beat = t }

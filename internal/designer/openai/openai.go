@@ -11,15 +11,12 @@ package openai
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/sashabaranov/go-openai"
-
 	"floe/internal/designer"
+	"floe/internal/endpoint"
 	"floe/internal/experiment"
 )
 
@@ -35,52 +32,34 @@ type Settings struct {
 // Designer asks one model. It is safe for concurrent use.
 type Designer struct {
 	model    string
-	endpoint endpoint
-	clock    clock
-}
-
-// clock bounds and makes waiting, so that tests need not wait.
-type clock struct {
-	call     time.Duration // longest time for one call
-	patience time.Duration // after this long, trouble is handed to the caller
+	endpoint endpoint.Endpoint
 	beat     time.Duration // between signs of life
-	now      func() time.Time
-	sleep    func(context.Context, time.Duration) error
 }
 
-// A call of 4096 tokens takes 40 to 80 s on a GPU and minutes on a CPU. Beyond two
-// minutes of trouble the caller's retries are the better place to wait: they
-// survive this process.
-var realClock = clock{call: 10 * time.Minute, patience: 2 * time.Minute, beat: 5 * time.Second, now: time.Now, sleep: sleep}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
+const beatEvery = 5 * time.Second
 
 // New checks the settings. It does not call anybody.
 func New(s Settings) (*Designer, error) {
 	if s.Model == "" {
 		return nil, &designer.FinalError{Reason: "designer.model is empty; name the model to ask"}
 	}
-	e, err := newEndpoint(s.Endpoint, s.Key)
-	if err != nil {
-		return nil, err
+	if s.Endpoint == "" && s.Key == "" {
+		return nil, &designer.FinalError{Reason: "no endpoint: set designer.endpoint or OPENAI_BASE_URL, or OPENAI_API_KEY to use OpenAI"}
 	}
-	return &Designer{model: s.Model, endpoint: e, clock: realClock}, nil
+	// Beyond the endpoint's two minutes of patience the caller's retries are the
+	// better place to wait: they survive this process.
+	e, err := endpoint.New(s.Endpoint, s.Key)
+	if err != nil {
+		return nil, &designer.FinalError{Reason: err.Error()}
+	}
+	return &Designer{model: s.Model, endpoint: e, beat: beatEvery}, nil
 }
 
 // Propose asks until a reply can be used, the repairs are used up, or the budget
 // is.
 func (d *Designer) Propose(ctx context.Context, in designer.Request) (designer.Proposal, error) {
-	c := conversation{Designer: d, in: in, messages: say(nil, openai.ChatMessageRoleUser, in.Prompt)}
-	defer c.beat()()
+	c := conversation{Designer: d, in: in, messages: say(nil, endpoint.RoleUser, in.Prompt)}
+	defer c.keepTelling()()
 	p, err := c.run(ctx)
 	if err != nil {
 		return designer.Proposal{}, fmt.Errorf("ask %s: %w", d.model, err)
@@ -93,7 +72,7 @@ func (d *Designer) Propose(ctx context.Context, in designer.Request) (designer.P
 type conversation struct {
 	*Designer
 	in       designer.Request
-	messages []openai.ChatCompletionMessage
+	messages []endpoint.Message
 	attempts []experiment.Attempt
 
 	beating sync.Mutex // held while the caller is told
@@ -138,14 +117,14 @@ func (c *conversation) answerBack(r designer.Reading) error {
 		return err
 	}
 	said := designer.AfterThinking(c.attempts[len(c.attempts)-1].Reply)
-	c.messages = say(c.messages, openai.ChatMessageRoleAssistant, head(said, 8000))
-	c.messages = say(c.messages, openai.ChatMessageRoleUser, repair)
+	c.messages = say(c.messages, endpoint.RoleAssistant, endpoint.Head(said, 8000))
+	c.messages = say(c.messages, endpoint.RoleUser, repair)
 	return nil
 }
 
 // say adds a message. Empty ones are left out and equal roles joined: servers
 // refuse both.
-func say(messages []openai.ChatCompletionMessage, role, text string) []openai.ChatCompletionMessage {
+func say(messages []endpoint.Message, role, text string) []endpoint.Message {
 	last := len(messages) - 1
 	switch {
 	case text == "":
@@ -154,15 +133,7 @@ func say(messages []openai.ChatCompletionMessage, role, text string) []openai.Ch
 		messages[last].Content += "\n\n" + text
 		return messages
 	}
-	return append(messages, openai.ChatCompletionMessage{Role: role, Content: text})
-}
-
-// head is the start of a text, at most n bytes of whole runes.
-func head(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "")
+	return append(messages, endpoint.Message{Role: role, Content: text})
 }
 
 // room says how long the next reply may be; the sentence says why none may come.
@@ -172,7 +143,7 @@ func (c *conversation) room() (tokens int, spent string) {
 		left -= a.PromptTokens + a.CompletionTokens
 	}
 	for _, m := range c.messages {
-		left -= estimate(m.Content)
+		left -= endpoint.Estimate(m.Content)
 	}
 	switch {
 	case c.in.Calls <= len(c.attempts):
@@ -186,23 +157,13 @@ func (c *conversation) room() (tokens int, spent string) {
 // shortestReply is the least room that is worth a call.
 const shortestReply = 16
 
-// estimate counts a text's tokens where nobody else does: four bytes each, the
-// usual rule for English.
-func estimate(text string) int { return (len(text) + 3) / 4 }
-
-// seed is the design's seed as endpoints take it: 31 bits, which all of them do.
-func (c *conversation) seed() int {
-	s := experiment.Seed(c.in.Seed, "model")
-	return int(binary.LittleEndian.Uint32(s[:4]) >> 1)
-}
-
-// beat tells the caller at intervals what is being waited for, until stopped.
-func (c *conversation) beat() (stop func()) {
-	c.tell("asking " + c.model + " at " + c.endpoint.host)
+// keepTelling tells the caller at intervals what is being waited for, until stopped.
+func (c *conversation) keepTelling() (stop func()) {
+	c.tell("asking " + c.model + " at " + c.endpoint.Host())
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		t := time.NewTicker(c.clock.beat)
+		t := time.NewTicker(c.beat)
 		defer t.Stop()
 		for {
 			select {

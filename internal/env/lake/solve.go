@@ -23,7 +23,8 @@ type Solution struct {
 }
 
 // Solver finds optimal plans and proves that there is none. It keeps memory from
-// one instance to the next, at most about 45 MiB, and is not for concurrent use.
+// one instance to the next, less than 100 MiB after the hardest, and is not for
+// concurrent use.
 type Solver struct {
 	puzzle puzzle
 	toGoal [MaxAgents]field

@@ -22,10 +22,9 @@ type crowd struct {
 	k      int
 	cells  []place // from the most open one outward
 	number [256]int
-	// order says in which order the tokens came to a set of places first, by rank.
-	order []arrangement
-	queue []taken
-	group permutations
+	order  map[taken]arrangement // in which the tokens came to a set of places first
+	queue  []taken
+	group  permutations
 }
 
 // taken is a set of places by their cells' numbers, ascending.
@@ -86,13 +85,13 @@ func openness(reach *field, p place) (paths int) {
 // explore goes through the sets of places until all permutations are found; then
 // it is true.
 func (c *crowd) explore() bool {
-	c.order = make([]arrangement, choose(len(c.cells), c.k))
+	c.order = map[taken]arrangement{}
 	c.group = newPermutations(c.k)
 	var first taken
 	for i := range c.k {
 		first[i] = uint8(i)
 	}
-	c.reach(first, c.group.elements[0])
+	c.reach(first, identity)
 	for len(c.queue) > 0 {
 		set := c.queue[0]
 		c.queue = c.queue[1:]
@@ -106,21 +105,18 @@ func (c *crowd) explore() bool {
 // reach notes that the tokens can stand on a set in an order, and says whether
 // all permutations are found.
 func (c *crowd) reach(set taken, order arrangement) (full bool) {
-	known := &c.order[c.rank(set)]
-	if *known == 0 {
-		*known = order
+	known, met := c.order[set]
+	if !met {
+		c.order[set] = order
 		c.queue = append(c.queue, set)
 		return false
 	}
-	if *known == order {
-		return false
-	}
-	return c.group.add(order.after(*known, c.k))
+	return known != order && c.group.add(order.after(known, c.k))
 }
 
 // goOn makes all steps and rotations from a set.
 func (c *crowd) goOn(set taken) bool {
-	order := c.order[c.rank(set)]
+	order := c.order[set]
 	for slot := range c.k {
 		from := c.cells[set[slot]]
 		for _, s := range steps {
@@ -179,8 +175,8 @@ func (c *crowd) rotate(set taken, order arrangement, corner place) bool {
 func (c *crowd) joins(starts, goals []place) bool {
 	from, agentsFrom := c.stand(starts)
 	to, agentsTo := c.stand(goals)
-	tokens := agentsFrom.after(c.order[c.rank(from)], c.k) // which agent a token is
-	wanted := agentsTo.after(c.order[c.rank(to)], c.k)     // which it has to be
+	tokens := agentsFrom.after(c.order[from], c.k) // which agent a token is
+	wanted := agentsTo.after(c.order[to], c.k)     // which it has to be
 	return c.group.has(tokens.inverse(c.k).times(wanted, c.k))
 }
 
@@ -195,13 +191,4 @@ func (c *crowd) stand(places []place) (set taken, order arrangement) {
 		order = order.with(slices.Index(set[:c.k], uint8(c.number[p])), i)
 	}
 	return set, order
-}
-
-// rank numbers the sets.
-func (c *crowd) rank(set taken) int {
-	rank := 0
-	for i, n := range set[:c.k] {
-		rank += choose(int(n), i+1)
-	}
-	return rank
 }

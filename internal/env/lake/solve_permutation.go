@@ -1,10 +1,10 @@
 package lake
 
-// arrangement is an order of up to five tokens, three bits a slot. None is 0.
+// arrangement is an order of up to five tokens, three bits a slot.
 type arrangement uint16
 
 // identity has token i in slot i, for any number of tokens.
-const identity arrangement = 1<<15 | 4<<12 | 3<<9 | 2<<6 | 1<<3
+const identity arrangement = 4<<12 | 3<<9 | 2<<6 | 1<<3
 
 func (a arrangement) at(slot int) int { return int(a >> (3 * slot) & 7) }
 
@@ -67,12 +67,3 @@ func (p *permutations) add(a arrangement) (all bool) {
 }
 
 var factorials = [MaxAgents + 1]int{1, 1, 2, 6, 24, 120}
-
-// choose is the number of sets of k out of n, for k up to five.
-func choose(n, k int) int {
-	product := 1
-	for i := range k {
-		product *= n - i
-	}
-	return max(product, 0) / factorials[k]
-}

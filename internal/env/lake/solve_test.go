@@ -255,3 +255,24 @@ func TestTheSearchForACostDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations; want none", allocs)
 	}
 }
+
+func BenchmarkSolve(b *testing.B) { // the least cost and whether it needs a wait, over instances of all sizes
+	for agents := MinAgents; agents <= MaxAgents; agents++ {
+		for _, percent := range []int{10, 30} {
+			b.Run(fmt.Sprintf("agents=%d/holes=%d", agents, percent), func(b *testing.B) {
+				var puzzles []*puzzle
+				rng := rand.New(rand.NewPCG(uint64(agents), uint64(percent)))
+				for i := range 256 {
+					n := max(MinSize, agents) + i%(MaxSize+1-max(MinSize, agents))
+					puzzles = append(puzzles, puzzleOf(drawnInstance(rng, n, agents, n*n*percent/100)))
+				}
+				s := NewSolver()
+				for i := 0; b.Loop(); i++ {
+					if s.load(puzzles[i%len(puzzles)]) && s.cheapest() {
+						s.needsWait()
+					}
+				}
+			})
+		}
+	}
+}

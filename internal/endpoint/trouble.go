@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"context"
@@ -15,22 +15,26 @@ import (
 	"unicode"
 )
 
-// trouble is why a call brought no reply to read. reason is a sentence without
-// secrets.
-type trouble struct {
-	reason string
-	final  bool          // asking again cannot help
-	after  time.Duration // how long the endpoint asks to wait; 0 if it does not say
+// Trouble is why a call brought no reply to read.
+type Trouble struct {
+	Reason string        // a sentence without secrets
+	Final  bool          // asking again cannot help
+	After  time.Duration // how long the endpoint asks to wait; 0 if it does not say
+	// Filtered says that the prompt was refused for what is in it: trouble of this
+	// request, not of the endpoint.
+	Filtered bool
 }
+
+func (t *Trouble) Error() string { return t.Reason }
 
 // judge says what went wrong with a call, or nil. It reads the exchange and not
 // the client's error, which may quote URLs and bodies.
-func (e endpoint) judge(model string, x *exchange, choices int, err error) *trouble {
+func (e Endpoint) judge(model string, x *exchange, choices int, err error) *Trouble {
 	switch {
 	case x.err != nil:
 		return e.broken(x)
 	case x.status == 0:
-		return &trouble{reason: e.scrub(fmt.Sprintf("the request could not be made: %v", cause(err))), final: true}
+		return &Trouble{Reason: e.Scrub(fmt.Sprintf("the request could not be made: %v", cause(err))), Final: true}
 	case x.status >= http.StatusMultipleChoices:
 		return e.refused(model, x)
 	case err == nil && choices > 0:
@@ -40,21 +44,21 @@ func (e endpoint) judge(model string, x *exchange, choices int, err error) *trou
 }
 
 // broken is a call without a whole response.
-func (e endpoint) broken(x *exchange) *trouble {
+func (e Endpoint) broken(x *exchange) *Trouble {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	said := e.scrub(cause(x.err).Error())
+	said := e.Scrub(cause(x.err).Error())
 	switch {
 	case errors.Is(x.err, context.DeadlineExceeded):
-		return &trouble{reason: e.host + " did not answer in time"}
+		return &Trouble{Reason: e.host + " did not answer in time"}
 	case errors.Is(x.err, errTooLarge):
-		return &trouble{reason: e.host + " answered too much: " + said, final: true}
+		return &Trouble{Reason: e.host + " answered too much: " + said, Final: true}
 	case errors.As(x.err, &certificate), errors.As(x.err, &record):
-		return &trouble{reason: e.host + " cannot be trusted: " + said, final: true}
+		return &Trouble{Reason: e.host + " cannot be trusted: " + said, Final: true}
 	case x.status != 0:
-		return &trouble{reason: e.host + " broke off its response: " + said}
+		return &Trouble{Reason: e.host + " broke off its response: " + said}
 	}
-	return &trouble{reason: e.host + " cannot be reached: " + said}
+	return &Trouble{Reason: e.host + " cannot be reached: " + said}
 }
 
 // cause is an error without the URL it happened at.
@@ -66,19 +70,33 @@ func cause(err error) error {
 }
 
 // refused is a response that is an error by its status.
-func (e endpoint) refused(model string, x *exchange) *trouble {
+func (e Endpoint) refused(model string, x *exchange) *Trouble {
 	said := e.message(x.response)
-	t := &trouble{reason: fmt.Sprintf("%d: %s", x.status, e.sentence(model, x.status)) + said, final: true}
+	t := &Trouble{Reason: fmt.Sprintf("%d: %s", x.status, e.sentence(model, x.status)) + said, Final: true, Filtered: filtered(x)}
 	switch s := x.status; {
 	case s == http.StatusTooManyRequests && !strings.Contains(string(x.response), "insufficient_quota"),
 		s == http.StatusRequestTimeout, s == http.StatusTooEarly, s >= 500 && s != http.StatusNotImplemented:
-		t.final, t.after = false, retryAfter(x.retryAfter, time.Now())
+		t.Final, t.After = false, retryAfter(x.retryAfter, time.Now())
 	}
 	return t
 }
 
+// filtered says whether a content filter refused the request; OpenAI and Azure
+// name it so.
+func filtered(x *exchange) bool {
+	var body struct {
+		Error struct {
+			Code any `json:"code"`
+		} `json:"error"`
+	}
+	if x.status != http.StatusBadRequest || json.Unmarshal(x.response, &body) != nil {
+		return false
+	}
+	return body.Error.Code == "content_filter" || body.Error.Code == "content_policy_violation"
+}
+
 // sentence says what a status means here, and what to change.
-func (e endpoint) sentence(model string, status int) string {
+func (e Endpoint) sentence(model string, status int) string {
 	switch {
 	case status == http.StatusUnauthorized && e.key == "" && e.user == nil:
 		return e.host + " wants a key, and OPENAI_API_KEY is not set"
@@ -99,7 +117,7 @@ func (e endpoint) sentence(model string, status int) string {
 }
 
 // strange is a success that is no chat completion.
-func (e endpoint) strange(model string, x *exchange, err error) *trouble {
+func (e Endpoint) strange(model string, x *exchange, err error) *Trouble {
 	var body struct {
 		Error *struct {
 			Code json.RawMessage `json:"code"`
@@ -110,14 +128,14 @@ func (e endpoint) strange(model string, x *exchange, err error) *trouble {
 		return e.refused(model, &exchange{status: max(status, http.StatusBadRequest), response: x.response, retryAfter: x.retryAfter})
 	}
 	if len(x.response) == 0 || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &trouble{reason: e.host + " broke off its response"}
+		return &Trouble{Reason: e.host + " broke off its response"}
 	}
-	return &trouble{final: true, reason: fmt.Sprintf("%s answered something that is no chat completion (base URLs mostly end in /v1); it begins %q",
-		e.host, e.scrub(head(string(x.response), 80)))}
+	return &Trouble{Final: true, Reason: fmt.Sprintf("%s answered something that is no chat completion (base URLs mostly end in /v1); it begins %q",
+		e.host, e.Scrub(Head(string(x.response), 80)))}
 }
 
 // message quotes what an error response says, for people.
-func (e endpoint) message(response []byte) string {
+func (e Endpoint) message(response []byte) string {
 	var body struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"`
@@ -131,11 +149,11 @@ func (e endpoint) message(response []byte) string {
 		_ = json.Unmarshal(body.Error, &inner) // an error that is a text is taken below
 		text = firstOf(inner.Message, plain(body.Error), body.Message, body.Detail, text)
 	}
-	text = strings.Join(strings.FieldsFunc(e.scrub(text), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	text = strings.Join(strings.FieldsFunc(e.Scrub(text), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf("; it says: %s", head(text, 300))
+	return fmt.Sprintf("; it says: %s", Head(text, 300))
 }
 
 func firstOf(texts ...string) string {

@@ -1,18 +1,25 @@
-package openai
+// Package endpoint asks a language model behind any server that speaks OpenAI's
+// chat completions: OpenAI, vLLM, SGLang, llama.cpp, Ollama and the like.
+//
+// What goes over the wire is kept byte for byte; keys travel in headers only and
+// are cut out of whatever an endpoint echoes. Trouble that may pass is told apart
+// from trouble that will not, and waited out with patience.
+package endpoint
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
-
-	"floe/internal/designer"
 )
 
-// endpoint is where a model is, split into what may be shown and what may not.
-type endpoint struct {
+// Endpoint is where a model is, split into what may be shown and what may not.
+type Endpoint struct {
+	Clock Clock
+
 	base string // without user and query
 	host string
 	path string
@@ -22,26 +29,31 @@ type endpoint struct {
 	query string
 }
 
-func newEndpoint(base, key string) (endpoint, error) {
+// errURL does not quote the URL: there may be secrets in it.
+var errURL = errors.New("the endpoint is no URL like http://127.0.0.1:8000/v1")
+
+// New reads a base URL, such as http://127.0.0.1:8000/v1. User and query in it are
+// sent and never shown. An empty one means OpenAI itself. The key may be empty for
+// servers that want none. New does not call anybody.
+func New(base, key string) (Endpoint, error) {
 	if base == "" {
-		if key == "" {
-			return endpoint{}, &designer.FinalError{Reason: "no endpoint: set designer.endpoint or OPENAI_BASE_URL, or OPENAI_API_KEY to use OpenAI"}
-		}
 		base = openai.DefaultConfig("").BaseURL
 	}
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		// The cause would quote the URL, and with it what is secret in it.
-		return endpoint{}, &designer.FinalError{Reason: "the endpoint is no URL like http://127.0.0.1:8000/v1"}
+		return Endpoint{}, errURL
 	}
-	e := endpoint{host: u.Host, path: u.Path, key: key, user: u.User, query: u.RawQuery}
+	e := Endpoint{Clock: realClock, host: u.Host, path: u.Path, key: key, user: u.User, query: u.RawQuery}
 	e.base = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}).String()
 	return e, nil
 }
 
+// Host is the server's host and port, for people.
+func (e Endpoint) Host() string { return e.host }
+
 // client speaks to the endpoint over one exchange. Redirects are not followed: a
 // key must not travel on.
-func (e endpoint) client(x *exchange) *openai.Client {
+func (e Endpoint) client(x *exchange) *openai.Client {
 	config := openai.DefaultConfig(e.key)
 	config.BaseURL = e.base
 	config.HTTPClient = &http.Client{
@@ -52,7 +64,7 @@ func (e endpoint) client(x *exchange) *openai.Client {
 }
 
 // prepare puts back what base leaves out. A key wins over a user in the URL.
-func (e endpoint) prepare(r *http.Request) {
+func (e Endpoint) prepare(r *http.Request) {
 	r.URL.RawQuery = e.query
 	if e.key == "" && e.user != nil {
 		password, _ := e.user.Password()
@@ -66,8 +78,8 @@ const shortestSecret = 8
 
 const redacted = "[redacted]"
 
-// scrub cuts the key and the secret parts of the URL out of a text.
-func (e endpoint) scrub(text string) string {
+// Scrub cuts the key and the secret parts of the URL out of a text.
+func (e Endpoint) Scrub(text string) string {
 	for _, secret := range e.secrets() {
 		if len(secret) >= shortestSecret {
 			text = strings.ReplaceAll(text, secret, redacted)
@@ -77,7 +89,7 @@ func (e endpoint) scrub(text string) string {
 	return text
 }
 
-func (e endpoint) secrets() []string {
+func (e Endpoint) secrets() []string {
 	secrets := []string{e.key, e.query}
 	if e.user != nil {
 		password, _ := e.user.Password()

@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"bytes"
@@ -15,10 +15,27 @@ const mostResponse = 8 << 20
 
 var errTooLarge = fmt.Errorf("the response is larger than %d MiB", mostResponse>>20)
 
+// transport keeps as many connections open as there are calls at one time; the
+// default of two would dial anew for most of them.
+var transport = pooled()
+
+func pooled() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t = t.Clone()
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, MostConcurrent
+	return t
+}
+
+// MostConcurrent is how many calls at one time make sense for one endpoint.
+const MostConcurrent = 1024
+
 // exchange is the transport of one call. It writes the exact settings into the
 // request, and keeps both bodies as they went over the wire.
 type exchange struct {
-	endpoint endpoint
+	endpoint Endpoint
 	fields   map[string]any
 
 	request, response []byte
@@ -66,7 +83,7 @@ func (x *exchange) send(r *http.Request) (*http.Response, error) {
 	out.ContentLength = int64(len(x.request))
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.request)), nil }
 	x.endpoint.prepare(out)
-	return http.DefaultTransport.RoundTrip(out)
+	return transport.RoundTrip(out)
 }
 
 // with sets fields of a JSON object.

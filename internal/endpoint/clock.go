@@ -1,0 +1,70 @@
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"floe/internal/experiment"
+)
+
+// Clock bounds and makes waiting, so that tests need not wait.
+type Clock struct {
+	Call     time.Duration // longest time for one call
+	Patience time.Duration // after this long, trouble is handed to the caller
+	Now      func() time.Time
+	Sleep    func(context.Context, time.Duration) error
+}
+
+// A call of 4096 tokens takes 40 to 80 s on a GPU and minutes on a CPU.
+var realClock = Clock{Call: 10 * time.Minute, Patience: 2 * time.Minute, Now: time.Now, Sleep: sleep}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Persist calls until there is no trouble, waiting out trouble that may pass; tell
+// hears of every wait before it begins. What is left is a *Trouble, or the
+// context's cause. The name seeds the waits.
+func (c Clock) Persist(ctx context.Context, name string, call func() *Trouble, tell func(wait time.Duration, t *Trouble)) error {
+	start := c.Now()
+	for try := 1; ; try++ {
+		t := call()
+		if t == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if t.Final {
+			return t
+		}
+		wait := backoff(name, try, t)
+		if c.Now().Sub(start)+wait > c.Patience {
+			return &Trouble{Reason: fmt.Sprintf("%s (tried %d times)", t.Reason, try), After: t.After}
+		}
+		tell(wait, t)
+		if err := c.Sleep(ctx, wait); err != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// backoff is what the endpoint asks for, or else doubles from 1 s to 30 s, with
+// up to half of it taken off so that callers do not knock together.
+func backoff(name string, try int, t *Trouble) time.Duration {
+	if t.After > 0 {
+		return t.After
+	}
+	full := min(30*time.Second, time.Second<<min(try-1, 10))
+	jitter := experiment.Rand(name, "backoff", strconv.Itoa(try)).Float64()
+	return full - time.Duration(jitter*float64(full)/2)
+}

@@ -1,0 +1,221 @@
+package lake
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"floe/internal/env"
+	"floe/internal/experiment"
+)
+
+// Limits of a drift check.
+const (
+	driftDraws   = 48_000 // instances drawn in all
+	driftLeast   = 30     // of a kind, for its mean to be compared
+	driftTooFar  = 4.5    // standard errors: of the 32 means of eight sizes, chance puts one beyond once in 4,000 sets
+	driftPerKind = 6_000  // instances drawn at most for each kind of map
+	rounding     = 1e-9   // of two means that are equal
+)
+
+// Drift compares a set's means with those of instances drawn uniformly, each
+// kept as it comes if it can be solved. Nothing of the generator but the solver
+// has a part in them, so a search that favours some instances of a class shows.
+func (Lake) Drift(ctx context.Context, tasks []env.Task, progress func(done, total int)) ([]env.Drift, error) {
+	cells, strata, err := stratify(tasks)
+	if err != nil {
+		return nil, err
+	}
+	draws := min(driftPerKind, driftDraws/max(1, len(strata)))
+	if err := sampleAll(ctx, strata, draws, progress); err != nil {
+		return nil, fmt.Errorf("draw instances to compare with: %w", err)
+	}
+	return compare(cells, strata), nil
+}
+
+func sampleAll(ctx context.Context, strata []*stratum, draws int, progress func(done, total int)) error {
+	var mu sync.Mutex
+	done := 0
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, s := range strata {
+		g.Go(func() error {
+			if err := s.sample(ctx, draws); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			progress(done, len(strata))
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// stratum is one kind of map in a set: what is drawn as it comes has its size,
+// holes and agents.
+type stratum struct {
+	n, holes, agents int
+	objective        string
+	have             map[string]int // tasks of the set, by group
+	drawn            map[string]*[measureCount]moments
+}
+
+// cell is a size and group of a set.
+type cell struct {
+	n     int
+	group string
+	of    [measureCount]moments
+}
+
+// moments add up a figure.
+type moments struct {
+	n         int
+	sum, sumS float64
+}
+
+func (m *moments) add(x float64) { m.n++; m.sum += x; m.sumS += float64(x * x) }
+
+func (m moments) mean() float64 { return m.sum / float64(max(1, m.n)) }
+
+func (m moments) variance() float64 {
+	mean := m.mean()
+	return max(0, m.sumS/float64(max(1, m.n))-float64(mean*mean))
+}
+
+// stratify sorts a set's tasks into cells and kinds, in the order of their sizes.
+func stratify(tasks []env.Task) ([]*cell, []*stratum, error) {
+	var cells []*cell
+	var strata []*stratum
+	for _, t := range tasks {
+		in, err := instanceOf(t)
+		if err != nil {
+			return nil, nil, fmt.Errorf("measure task %q: %w", t.ID, err)
+		}
+		c := findOr(&cells, func(c *cell) bool { return c.n == in.N && c.group == t.Group }, func() *cell { return &cell{n: in.N, group: t.Group} })
+		for i, x := range measure(in, t.Optimum) {
+			c.of[i].add(x)
+		}
+		holes := in.Holes()
+		s := findOr(&strata, func(s *stratum) bool {
+			return s.n == in.N && s.holes == holes && s.agents == in.Agents() && s.objective == t.Objective
+		}, func() *stratum {
+			return &stratum{n: in.N, holes: holes, agents: in.Agents(), objective: t.Objective, have: map[string]int{}, drawn: map[string]*[measureCount]moments{}}
+		})
+		s.have[t.Group]++
+	}
+	slices.SortFunc(cells, func(a, b *cell) int {
+		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(slices.Index(groups[:], a.group), slices.Index(groups[:], b.group)))
+	})
+	return cells, strata, nil
+}
+
+func findOr[T any](list *[]*T, is func(*T) bool, make func() *T) *T {
+	if i := slices.IndexFunc(*list, is); i >= 0 {
+		return (*list)[i]
+	}
+	*list = append(*list, make())
+	return (*list)[len(*list)-1]
+}
+
+// sample draws instances of a kind and adds up the figures of those that can be
+// solved.
+func (s *stratum) sample(ctx context.Context, draws int) error {
+	rng := experiment.Rand("lake", "drift", strconv.Itoa(s.n), strconv.Itoa(s.holes), strconv.Itoa(s.agents))
+	solver := NewSolver()
+	for range draws {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		in := s.draw(rng.Perm(s.n * s.n))
+		sol, err := solver.Solve(in, s.objective)
+		if err != nil {
+			return err
+		}
+		if !sol.Solvable {
+			continue
+		}
+		group, optimum := groupFree, sol.SumOfCosts
+		if sol.NeedsWait {
+			group = groupWait
+		}
+		if s.objective == objectiveMakespan {
+			optimum = sol.Makespan
+		}
+		if s.drawn[group] == nil {
+			s.drawn[group] = &[measureCount]moments{}
+		}
+		for i, x := range measure(in, optimum) {
+			s.drawn[group][i].add(x)
+		}
+	}
+	return nil
+}
+
+// draw is the instance that a shuffle of the cells stands for: first the holes,
+// then each agent's start and goal.
+func (s *stratum) draw(order []int) Instance {
+	letters := make([]byte, s.n*s.n)
+	for i, c := range order {
+		letters[c] = frozen
+		if i < s.holes {
+			letters[c] = hole
+		}
+	}
+	in := Instance{N: s.n}
+	for r := range s.n {
+		in.Grid = append(in.Grid, string(letters[r*s.n:(r+1)*s.n]))
+	}
+	at := func(i int) Cell { return Cell{order[i] / s.n, order[i] % s.n} }
+	for i := s.holes; len(in.Starts) < s.agents; i += 2 {
+		in.Starts, in.Goals = append(in.Starts, at(i)), append(in.Goals, at(i+1))
+	}
+	return in
+}
+
+// compare weighs the kinds as the set does.
+func compare(cells []*cell, strata []*stratum) []env.Drift {
+	all := []env.Drift{}
+	for _, c := range cells {
+		for i, m := range c.of {
+			if i == measureHoles {
+				continue // counted exactly, by the conformance
+			}
+			all = append(all, c.drift(i, m, strata))
+		}
+	}
+	return all
+}
+
+func (c *cell) drift(i int, m moments, strata []*stratum) env.Drift {
+	d := env.Drift{Size: sizeName(c.n), Group: c.group, Measure: measures[i].Name, N: m.n, Mean: m.mean(), Verdict: env.DriftNone}
+	variance := m.variance() / float64(m.n)
+	for _, s := range strata {
+		have := s.have[c.group]
+		if s.n != c.n || have == 0 {
+			continue
+		}
+		drawn := s.drawn[c.group]
+		if drawn == nil || drawn[i].n < driftLeast {
+			d.Expected, d.Drawn, d.Verdict = 0, 0, env.DriftUnknown
+			return d
+		}
+		weight := float64(have) / float64(m.n)
+		d.Expected += float64(weight * drawn[i].mean())
+		d.Drawn += drawn[i].n
+		variance += float64(weight * weight * drawn[i].variance() / float64(drawn[i].n))
+	}
+	d.Error = math.Sqrt(variance)
+	if math.Abs(d.Mean-d.Expected) > driftTooFar*d.Error+rounding {
+		d.Verdict = env.DriftFound
+	}
+	return d
+}

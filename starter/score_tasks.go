@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"floe/internal/env"
+)
+
+// taskBook finds the task that an answer is about.
+type taskBook struct {
+	environment env.Environment
+	byID        map[string]env.Problem // of the dataset; nil without one
+}
+
+// toldFaults bounds how many faults of a file are written out.
+const toldFaults = 10
+
+// load opens every task of a dataset.
+func (b *taskBook) load(file string) error {
+	in, done, err := openRowFile(file)
+	if err != nil {
+		return err
+	}
+	defer done()
+	b.byID = map[string]env.Problem{}
+	var faults faultList
+	err = eachRow(in, func(n int, row []byte) {
+		if err := b.add(row); err != nil {
+			faults.add("%s:%d: %v", file, n, err)
+		}
+	})
+	if err != nil {
+		return fail(exitUsage, "%s: %w", file, err)
+	}
+	return faults.err()
+}
+
+func (b *taskBook) add(row []byte) error {
+	p, err := openTask(b.environment, row)
+	if err != nil {
+		return err
+	}
+	id := p.Task().ID
+	if _, twice := b.byID[id]; twice {
+		return fmt.Errorf("found task %q twice", id)
+	}
+	b.byID[id] = p
+	return nil
+}
+
+func openTask(e env.Environment, row []byte) (env.Problem, error) {
+	var t env.Task
+	d := json.NewDecoder(bytes.NewReader(row))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&t); err != nil {
+		return nil, fmt.Errorf("read task: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("read task: there is something behind it")
+	}
+	return e.Open(t)
+}
+
+// eachRow calls f for every line that is not blank. Its error is one of reading.
+func eachRow(in io.Reader, f func(n int, row []byte)) error {
+	r := bufio.NewReaderSize(in, scoreBuffer)
+	var line []byte
+	for n := 1; ; n++ {
+		var long bool
+		var err error
+		if line, long, err = appendLine(line[:0], r); long {
+			return fmt.Errorf("line %d is longer than %d MiB", n, longestLine>>20)
+		}
+		if row := bytes.TrimSpace(line); len(row) > 0 {
+			f(n, row)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("after line %d: %w", n-1, err)
+		}
+	}
+}
+
+// taskShelf holds the tasks that lines bring with them, opened: a trainer sends
+// each task as often as it samples answers to it. Every worker has its own.
+type taskShelf struct {
+	book   *taskBook
+	opened map[string]env.Problem // by the task's JSON
+}
+
+// shelfSize is far above the tasks of a trainer's batch, and far below what
+// would be felt as memory.
+const shelfSize = 1024
+
+// find is the task that a line is about.
+func (s *taskShelf) find(l *scoreLine) (env.Problem, error) {
+	id, named := l.taskID()
+	switch p := s.book.byID[id]; {
+	case !named:
+		return s.open(l.task)
+	case p != nil:
+		return p, nil
+	case s.book.byID == nil:
+		return nil, fmt.Errorf("found no task; want it in the line, or a dataset with --tasks in which to look for %q", id)
+	default:
+		return nil, fmt.Errorf("task %q is not in the dataset of --tasks", id)
+	}
+}
+
+func (s *taskShelf) open(task []byte) (env.Problem, error) {
+	if p, ok := s.opened[string(task)]; ok {
+		return p, nil
+	}
+	p, err := openTask(s.book.environment, task)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.opened) >= shelfSize {
+		clear(s.opened)
+	}
+	s.opened[string(task)] = p
+	return p, nil
+}
+
+// faultList collects what is wrong with a file, and tells the first of it.
+type faultList struct {
+	told  []string
+	count int
+}
+
+func (f *faultList) add(format string, args ...any) {
+	if f.count++; f.count <= toldFaults {
+		f.told = append(f.told, fmt.Sprintf(format, args...))
+	}
+}
+
+func (f *faultList) err() error {
+	if f.count == 0 {
+		return nil
+	}
+	text := strings.Join(f.told, "\n")
+	if more := f.count - len(f.told); more > 0 {
+		text += fmt.Sprintf("\nand %d more", more)
+	}
+	return fail(exitUsage, "%s", text)
+}
