@@ -71,7 +71,7 @@ step is durable: kill anything, start it again, and the run goes on.
 	a.flags.Register(pf)
 	pf.StringVarP(&a.output, "output", "o", "table", "format of data on stdout: table, json or yaml")
 	pf.BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkOutput() }
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return a.checkOutput(c) }
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fail(exitUsage, "%w; see %s --help", err, c.CommandPath())
 	})
@@ -109,10 +109,15 @@ func usageErrors(c *cobra.Command) {
 	}
 }
 
-func (a *app) checkOutput() error {
-	switch a.output {
-	case "table", "json", "yaml":
+// knowsJSONL annotates the commands that have -o jsonl too: one JSON value a line.
+const knowsJSONL = "jsonl"
+
+func (a *app) checkOutput(c *cobra.Command) error {
+	switch _, lines := c.Annotations[knowsJSONL]; {
+	case a.output == "table", a.output == "json", a.output == "yaml", a.output == "jsonl" && lines:
 		return nil
+	case lines:
+		return fail(exitUsage, "--output is %q; want table, json, yaml or jsonl", a.output)
 	}
 	return fail(exitUsage, "--output is %q; want table, json or yaml", a.output)
 }

@@ -36,8 +36,9 @@ scored.`,
 		Example: `  starter score --tasks dataset.jsonl.zst --in answers.jsonl > verdicts.jsonl
   starter score --tasks dataset.jsonl.zst --dynamic            # serve a trainer
   starter score --in answers.jsonl --set reward.length_of=all  # tasks in the lines`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.score(c.Context(), f) },
+		Args:        cobra.NoArgs,
+		Annotations: map[string]string{knowsJSONL: ""},
+		RunE:        func(c *cobra.Command, _ []string) error { return a.score(c.Context(), f) },
 	}
 	c.Flags().StringVar(&f.in, "in", "-", "`FILE` of answers (.jsonl or .jsonl.zst); - for stdin")
 	c.Flags().StringVar(&f.tasks, "tasks", "", "dataset `FILE` (.jsonl or .jsonl.zst) whose tasks the answers name by id")
@@ -68,7 +69,10 @@ func (a *app) score(ctx context.Context, f scoreFlags) error {
 	}
 	defer done()
 	s.name = f.in
+	progress, end := a.rowProgress(f.in, "scoring")
+	s.progress = progress
 	tally, err := s.run(ctx, in, a.out)
+	end()
 	if err != nil {
 		return err
 	}
@@ -78,11 +82,12 @@ func (a *app) score(ctx context.Context, f scoreFlags) error {
 
 // scorer is what every line is scored with.
 type scorer struct {
-	name    string // of the input, for errors
-	tasks   taskBook
-	reward  experiment.RewardSpec
-	state   env.RewardState // before the first line
-	dynamic bool
+	name     string // of the input, for errors
+	tasks    taskBook
+	reward   experiment.RewardSpec
+	state    env.RewardState // before the first line
+	dynamic  bool
+	progress func(bytes int64) // of the input, so far
 }
 
 func newScorer(f scoreFlags) (*scorer, error) {
@@ -90,7 +95,7 @@ func newScorer(f scoreFlags) (*scorer, error) {
 	if err != nil {
 		return nil, fail(exitUsage, "%w", err)
 	}
-	s := &scorer{tasks: taskBook{environment: e}, dynamic: f.dynamic}
+	s := &scorer{tasks: taskBook{environment: e}, dynamic: f.dynamic, progress: func(int64) {}}
 	if s.reward, err = rewardOf(f.sets); err != nil {
 		return nil, err
 	}

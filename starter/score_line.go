@@ -108,7 +108,7 @@ func plainType(goType string) string {
 	case "int":
 		return "whole number"
 	case "bool":
-		return "true or false"
+		return "bool, true or false"
 	default:
 		return goType
 	}
@@ -132,6 +132,8 @@ func (l *scoreLine) check() error {
 		return errors.New("found no answer")
 	case l.id == nil && l.task == nil:
 		return errors.New("found neither id nor task")
+	case l.task != nil && l.task[0] != '{' && l.task[0] != '"':
+		return fmt.Errorf("task: found %.40s; want an object, or a task's id", l.task)
 	case l.tokens != nil && *l.tokens < 0:
 		return fmt.Errorf("found %d tokens; want 0 or more", *l.tokens)
 	}

@@ -78,10 +78,11 @@ func (s *scorer) run(ctx context.Context, in io.Reader, out io.Writer) (*scoreTa
 		go s.workOn(stream)
 	}
 	w := newScoreWriter(s, out)
+	read := int64(0)
 	for {
 		select {
 		case <-ctx.Done():
-			return w.tally, ctx.Err()
+			return w.tally, errors.Join(ctx.Err(), w.out.Flush())
 		case b, more := <-stream.order:
 			if !more {
 				return w.tally, s.readError(w, stream.err)
@@ -90,6 +91,8 @@ func (s *scorer) run(ctx context.Context, in io.Reader, out io.Writer) (*scoreTa
 			if err := w.write(b, len(stream.order) == 0); err != nil {
 				return w.tally, fmt.Errorf("write verdicts: %w", err)
 			}
+			read += int64(len(b.text))
+			s.progress(read)
 			stream.recycle(b)
 		}
 	}

@@ -30,7 +30,7 @@ func (b *taskBook) load(file string) error {
 	defer done()
 	b.byID = map[string]env.Problem{}
 	var faults faultList
-	err = eachRow(in, func(n int, row []byte) {
+	err = eachTaskLine(in, func(n int, row []byte) {
 		if err := b.add(row); err != nil {
 			faults.add("%s:%d: %v", file, n, err)
 		}
@@ -42,7 +42,7 @@ func (b *taskBook) load(file string) error {
 }
 
 func (b *taskBook) add(row []byte) error {
-	p, err := openTask(b.environment, row)
+	p, err := openTaskRow(b.environment, row)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (b *taskBook) add(row []byte) error {
 	return nil
 }
 
-func openTask(e env.Environment, row []byte) (env.Problem, error) {
+func openTaskRow(e env.Environment, row []byte) (env.Problem, error) {
 	var t env.Task
 	d := json.NewDecoder(bytes.NewReader(row))
 	d.DisallowUnknownFields()
@@ -67,8 +67,8 @@ func openTask(e env.Environment, row []byte) (env.Problem, error) {
 	return e.Open(t)
 }
 
-// eachRow calls f for every line that is not blank. Its error is one of reading.
-func eachRow(in io.Reader, f func(n int, row []byte)) error {
+// eachTaskLine calls f for every line that is not blank. Its error is one of reading.
+func eachTaskLine(in io.Reader, f func(n int, row []byte)) error {
 	r := bufio.NewReaderSize(in, scoreBuffer)
 	var line []byte
 	for n := 1; ; n++ {
@@ -119,7 +119,7 @@ func (s *taskShelf) open(task []byte) (env.Problem, error) {
 	if p, ok := s.opened[string(task)]; ok {
 		return p, nil
 	}
-	p, err := openTask(s.book.environment, task)
+	p, err := openTaskRow(s.book.environment, task)
 	if err != nil {
 		return nil, err
 	}

@@ -162,6 +162,6 @@ func (t *scoreTally) fault(file string, line int, err error) {
 
 func (t *scoreTally) String() string {
 	n := float64(max(1, t.answers))
-	return fmt.Sprintf("%d answers: %.1f %% valid, %.1f %% optimal; %d lines could not be scored",
+	return fmt.Sprintf("%d answers: %.1f %% valid, %.1f %% optimal; lines that could not be scored: %d",
 		t.answers, 100*float64(t.valid)/n, 100*float64(t.optimal)/n, t.faults.count)
 }

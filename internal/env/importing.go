@@ -1,17 +1,25 @@
 package env
 
-// Importer reads tasks that others published as text.
-type Importer interface {
+// Importing is an environment that reads tasks which others published as text.
+type Importing interface {
 	Environment
-	// Import makes a task of a published prompt, which is kept word for word. It
-	// computes what a text does not say: the size, the group, the optimum under the
-	// objective. It fails for a text that cannot be read and for a task without an
-	// answer.
-	Import(id, text, objective string) (Task, error)
+	// Import makes a task of a published row. Its text is kept word for word as the
+	// prompt; what it does not say is computed: the size, the group, the optimum
+	// under the objective. It fails for a text that cannot be read or has another
+	// number of agents than its row says, and for a task without an answer.
+	Import(row Published, objective string) (Task, error)
 }
 
-// Subdivider knows the parts that its benchmarks are published in.
-type Subdivider interface {
+// Published is a row of a published benchmark.
+type Published struct {
+	ID     string
+	Agents int
+	Text   string
+}
+
+// Subdividing is an environment that knows the parts its benchmarks are
+// published in.
+type Subdividing interface {
 	Environment
 	// Subsets names the published subset of every task of an order that Benchmark
 	// gave, in the order of the tasks.

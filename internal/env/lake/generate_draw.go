@@ -2,6 +2,7 @@ package lake
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"floe/internal/env"
@@ -48,7 +49,7 @@ func newSource(o env.Order, q quota) *source {
 }
 
 func (s *source) rand(name string) *rand.Rand {
-	return experiment.Rand(append(s.stream[:len(s.stream):len(s.stream)], name)...)
+	return experiment.Rand(append(slices.Clip(s.stream), name)...)
 }
 
 // place is where the i-th cell of the map is on the board.

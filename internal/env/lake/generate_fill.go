@@ -8,9 +8,9 @@ import (
 )
 
 // patience is after how many chunks without a new instance a class counts as
-// used up: 300,000 candidates. The rarest class of two agents, 10x10 without
-// holes, is met about once in 700 candidates, of which one in eight is for
-// validation.
+// used up: 300,000 candidates. The rarest class of two agents, a needed wait on
+// 10x10 without holes, is met once in 240 candidates, and of those one in eight
+// is for validation.
 const patience = 300_000 / chunkSize
 
 // candidate is an instance that may be taken.

@@ -12,37 +12,47 @@ import (
 )
 
 var (
-	_ env.Importer   = Lake{}
-	_ env.Subdivider = Lake{}
+	_ env.Importing   = Lake{}
+	_ env.Subdividing = Lake{}
 )
 
 // solvers keep their memory from one import to the next.
 var solvers = sync.Pool{New: func() any { return NewSolver() }}
 
-// Import reads a row of the published benchmark, which is nothing but a prompt,
+// Import reads a row of the published benchmark, which is little but a prompt,
 // and solves its instance.
-func (Lake) Import(id, text, objective string) (env.Task, error) {
-	in, err := parsePrompt(text)
-	if err != nil {
-		return env.Task{}, fmt.Errorf("import task %q: %w", id, err)
+func (Lake) Import(row env.Published, objective string) (env.Task, error) {
+	in, err := parsePrompt(row.Text)
+	if err == nil && in.Agents() != row.Agents {
+		err = fmt.Errorf("the text has %d agents, the row says %d", in.Agents(), row.Agents)
 	}
+	if err != nil {
+		return env.Task{}, fmt.Errorf("import task %q: %w", row.ID, err)
+	}
+	task, err := imported(in, objective)
+	if err != nil {
+		return env.Task{}, fmt.Errorf("import task %q: %w", row.ID, err)
+	}
+	task.ID, task.Prompt = row.ID, row.Text
+	return task, nil
+}
+
+// imported is the task of an instance, but for its ID and prompt.
+func imported(in Instance, objective string) (env.Task, error) {
 	solver, _ := solvers.Get().(*Solver)
 	defer solvers.Put(solver)
-	solution, err := solver.Solve(in, objective)
-	if err == nil && !solution.Solvable {
-		err = errors.New("no plan brings all agents to their goals")
-	}
+	s, err := solver.Solve(in, objective)
 	if err != nil {
-		return env.Task{}, fmt.Errorf("import task %q: %w", id, err)
+		return env.Task{}, err
+	}
+	if !s.Solvable {
+		return env.Task{}, errors.New("no plan brings all agents to their goals")
 	}
 	body, err := json.Marshal(in)
 	if err != nil {
-		return env.Task{}, fmt.Errorf("import task %q: encode instance: %w", id, err)
+		return env.Task{}, fmt.Errorf("encode instance: %w", err)
 	}
-	return env.Task{
-		ID: id, Size: in.SizeName(), Group: solution.group(), Objective: objective, Optimum: solution.optimum(objective),
-		Prompt: text, Instance: body,
-	}, nil
+	return env.Task{Size: in.SizeName(), Group: s.group(), Objective: objective, Optimum: s.optimum(objective), Instance: body}, nil
 }
 
 func (s Solution) group() string {

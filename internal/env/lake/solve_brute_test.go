@@ -2,6 +2,7 @@ package lake
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -170,7 +171,7 @@ func (b *brute) anySplit(arrivals []int, rest int, waitless bool) bool {
 		return b.feasible(append(arrivals, rest), waitless)
 	}
 	for a := 0; a <= rest; a++ {
-		if b.anySplit(append(arrivals[:len(arrivals):len(arrivals)], a), rest-a, waitless) {
+		if b.anySplit(append(slices.Clip(arrivals), a), rest-a, waitless) {
 			return true
 		}
 	}
@@ -190,16 +191,20 @@ func (b *brute) solve() Solution {
 
 func TestBruteForceAgreesOn3x3(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
-	solver := NewSolver()
-	for agents, samples := range map[int]int{2: 3000, 3: 100} {
+	usual, eager := NewSolver(), NewSolver()
+	eager.joint.hardAfter = 1 // with bounds from the first state on, also of triples
+	for agents, samples := range map[int]int{2: 3000, 3: 150} {
 		for range samples {
 			in := drawn3x3(rng, agents)
-			got, err := solver.Solve(in, objectiveSum)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := sameFacts(got, newBrute(in).solve()); err != nil {
-				t.Errorf("%v: %v", in, err)
+			want := newBrute(in).solve()
+			for name, solver := range map[string]*Solver{"usual": usual, "eager": eager} {
+				got := solved(t, solver, in, objectiveSum)
+				if err := sameFacts(got, want); err != nil {
+					t.Errorf("%s, %v: %v", name, in, err)
+				}
+				if err := provePlan(in, got, objectiveSum); err != nil {
+					t.Errorf("%s, %v: %v", name, in, err)
+				}
 			}
 		}
 	}

@@ -115,7 +115,9 @@ const proveAfter = 4
 //
 // Budgets grow by one while each takes much longer to search than the one
 // before. Once they do not, since the search has seen most of what can be
-// reached, they grow in strides, and the least that suffices is found by halving.
+// reached, or once the search is among the hardest, they grow in strides, each
+// twice the last: a budget that is ample is searched in no time, and from there
+// it is lowered again.
 func (s *Solver) raise(g *group) bool {
 	proved := false
 	stride, took := 1, s.joint.expansions
@@ -128,7 +130,7 @@ func (s *Solver) raise(g *group) bool {
 			}
 			proved = true
 		}
-		if s.joint.expansions > hardAfter && s.joint.expansions < 2*took {
+		if saturated := s.joint.expansions > s.joint.hardAfter && s.joint.expansions < 2*took; saturated || s.joint.bounds.size == 3 {
 			stride *= 2
 		}
 		took = s.joint.expansions
@@ -137,15 +139,12 @@ func (s *Solver) raise(g *group) bool {
 	return true
 }
 
-// lower finds the least budget above one that fails, below the cost of the
-// group's routes.
+// lower finds the least budget above one that fails, going down from the cost of
+// the group's routes: most searches on the way succeed, and fast.
 func (s *Solver) lower(g *group, fails int) {
-	for g.budget = s.excessOf(g.members); g.budget > fails+1; {
-		try := group{g.members, (fails + g.budget) / 2}
-		if s.search(cheapest, try, 0) {
-			g.budget = s.excessOf(g.members)
-		} else {
-			fails = try.budget
+	for g.budget = s.excessOf(g.members); g.budget > fails+1; g.budget = s.excessOf(g.members) {
+		if !s.search(cheapest, group{g.members, g.budget - 1}, 0) {
+			return
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package lake
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -28,15 +28,14 @@ func (r reference) instance() Instance {
 
 func references(t testing.TB) []reference {
 	t.Helper()
-	f, err := os.Open("testdata/mapf-reference.jsonl")
+	data, err := os.ReadFile("testdata/mapf-reference.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
 	var all []reference
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	for line := range bytes.Lines(data) {
 		var r reference
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+		if err := json.Unmarshal(line, &r); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, r)

@@ -36,6 +36,7 @@ type joint struct {
 
 	expansions int // states searched in this run
 	effort     int // states searched for this group
+	hardAfter  int // effort after which bounds are built
 }
 
 // frame is a joint state.
@@ -47,13 +48,15 @@ type frame struct {
 	needs [sets]uint8     // what sets of agents need
 }
 
-// hardAfter is the effort for a group after which it is worth while to compute
-// bounds for its pairs. Those for triples take about as long as searching a
-// number of states that grows with the third power of the map.
-const hardAfter = 1000
+// usualHardAfter is the effort for a group after which it is worth while to
+// compute bounds for its pairs.
+const usualHardAfter = 1000
 
+// hardestAfter is the effort after which bounds for triples are worth while,
+// which grow with the third power of the map.
 func (j *joint) hardestAfter() int {
-	return max(hardAfter+1, j.bounds.width*j.bounds.width*j.bounds.width/6)
+	spots := j.bounds.width
+	return max(j.hardAfter+1, j.hardAfter*spots*spots*spots/6000)
 }
 
 // run searches from the starts and says whether the budget suffices.
@@ -85,6 +88,9 @@ func (j *joint) begin(a, budget int) bool {
 		a++
 	}
 	if a == j.k {
+		if j.bounds.size > 0 {
+			j.bounds.start(j, 0)
+		}
 		return j.visit(0, budget)
 	}
 	if j.others.mayStay(a, 0) {
@@ -113,7 +119,7 @@ func (j *joint) open(t, budget int) bool {
 	}
 	j.expansions++
 	switch j.effort++; j.effort {
-	case hardAfter:
+	case j.hardAfter:
 		j.bounds.build(j, 2, t)
 	case j.hardestAfter():
 		j.bounds.build(j, 3, t)

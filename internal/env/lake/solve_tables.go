@@ -66,8 +66,8 @@ func (b *backward) fill(t *table, j *joint, agents int) {
 	}
 	b.reset(states)
 	b.lower(b.end(), 0)
-	for cost := 0; cost < len(b.buckets); cost++ {
-		for i := 0; i < len(b.buckets[cost]); i++ {
+	for cost := 0; cost < len(b.buckets); cost++ { //nolint:intrange // there come more on the way
+		for i := 0; i < len(b.buckets[cost]); i++ { //nolint:intrange // as above
 			if state := b.buckets[cost][i]; int(b.cost[state]) == cost {
 				b.spread(state, cost)
 			}

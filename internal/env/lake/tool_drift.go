@@ -16,13 +16,16 @@ import (
 	"floe/internal/experiment"
 )
 
-// Limits of a drift check.
+// Limits of a drift check. The effort is bounded by counts, not by time: the same
+// set gets the same check on any machine.
 const (
-	driftDraws   = 48_000 // instances drawn in all
-	driftLeast   = 30     // of a kind, for its mean to be compared
-	driftTooFar  = 4.5    // standard errors: of the 32 means of eight sizes, chance puts one beyond once in 4,000 sets
-	driftPerKind = 6_000  // instances drawn at most for each kind of map
-	rounding     = 1e-9   // of two means that are equal
+	driftEnough     = 1_000   // of each group, for a kind of map
+	driftDraws      = 12_000  // instances drawn at most for a kind
+	driftExpansions = 100_000 // of the solver at most for a kind
+	driftLeast      = 30      // of a group, for its mean to be compared
+	driftLeastKind  = 3       // of a group, for each kind that has a part in the mean
+	driftTooFar     = 4.5     // standard errors: of the 32 means of eight sizes, chance puts one beyond once in 4,000 sets
+	rounding        = 1e-9    // of two means that are equal
 )
 
 // Drift compares a set's means with those of instances drawn uniformly, each
@@ -33,21 +36,20 @@ func (Lake) Drift(ctx context.Context, tasks []env.Task, progress func(done, tot
 	if err != nil {
 		return nil, err
 	}
-	draws := min(driftPerKind, driftDraws/max(1, len(strata)))
-	if err := sampleAll(ctx, strata, draws, progress); err != nil {
+	if err := sampleAll(ctx, strata, progress); err != nil {
 		return nil, fmt.Errorf("draw instances to compare with: %w", err)
 	}
 	return compare(cells, strata), nil
 }
 
-func sampleAll(ctx context.Context, strata []*stratum, draws int, progress func(done, total int)) error {
+func sampleAll(ctx context.Context, strata []*stratum, progress func(done, total int)) error {
 	var mu sync.Mutex
 	done := 0
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, s := range strata {
 		g.Go(func() error {
-			if err := s.sample(ctx, draws); err != nil {
+			if err := s.sample(ctx); err != nil {
 				return err
 			}
 			mu.Lock()
@@ -71,9 +73,10 @@ type stratum struct {
 
 // cell is a size and group of a set.
 type cell struct {
-	n     int
-	group string
-	of    [measureCount]moments
+	n        int
+	group    string
+	of       [measureCount]moments
+	distinct map[string]bool // instances: a repeat says nothing new about chance
 }
 
 // moments add up a figure.
@@ -100,7 +103,8 @@ func stratify(tasks []env.Task) ([]*cell, []*stratum, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("measure task %q: %w", t.ID, err)
 		}
-		c := findOr(&cells, func(c *cell) bool { return c.n == in.N && c.group == t.Group }, func() *cell { return &cell{n: in.N, group: t.Group} })
+		c := findOr(&cells, func(c *cell) bool { return c.n == in.N && c.group == t.Group }, func() *cell { return &cell{n: in.N, group: t.Group, distinct: map[string]bool{}} })
+		c.distinct[string(t.Instance)+t.Prompt] = true
 		for i, x := range measure(in, t.Optimum) {
 			c.of[i].add(x)
 		}
@@ -128,10 +132,11 @@ func findOr[T any](list *[]*T, is func(*T) bool, make func() *T) *T {
 
 // sample draws instances of a kind and adds up the figures of those that can be
 // solved.
-func (s *stratum) sample(ctx context.Context, draws int) error {
+func (s *stratum) sample(ctx context.Context) error {
 	rng := experiment.Rand("lake", "drift", strconv.Itoa(s.n), strconv.Itoa(s.holes), strconv.Itoa(s.agents))
 	solver := NewSolver()
-	for range draws {
+	expansions := 0
+	for draws := 0; draws < driftDraws && expansions < driftExpansions && !s.enough(); draws++ {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -140,24 +145,38 @@ func (s *stratum) sample(ctx context.Context, draws int) error {
 		if err != nil {
 			return err
 		}
-		if !sol.Solvable {
-			continue
-		}
-		group, optimum := groupFree, sol.SumOfCosts
-		if sol.NeedsWait {
-			group = groupWait
-		}
-		if s.objective == objectiveMakespan {
-			optimum = sol.Makespan
-		}
-		if s.drawn[group] == nil {
-			s.drawn[group] = &[measureCount]moments{}
-		}
-		for i, x := range measure(in, optimum) {
-			s.drawn[group][i].add(x)
+		expansions += sol.Expansions
+		if sol.Solvable {
+			s.add(in, sol)
 		}
 	}
 	return nil
+}
+
+func (s *stratum) add(in Instance, sol Solution) {
+	group, optimum := groupFree, sol.SumOfCosts
+	if sol.NeedsWait {
+		group = groupWait
+	}
+	if s.objective == objectiveMakespan {
+		optimum = sol.Makespan
+	}
+	if s.drawn[group] == nil {
+		s.drawn[group] = &[measureCount]moments{}
+	}
+	for i, x := range measure(in, optimum) {
+		s.drawn[group][i].add(x)
+	}
+}
+
+// enough says that all groups of the set have been met often.
+func (s *stratum) enough() bool {
+	for group := range s.have {
+		if drawn := s.drawn[group]; drawn == nil || drawn[0].n < driftEnough {
+			return false
+		}
+	}
+	return true
 }
 
 // draw is the instance that a shuffle of the cells stands for: first the holes,
@@ -197,24 +216,30 @@ func compare(cells []*cell, strata []*stratum) []env.Drift {
 
 func (c *cell) drift(i int, m moments, strata []*stratum) env.Drift {
 	d := env.Drift{Size: sizeName(c.n), Group: c.group, Measure: measures[i].Name, N: m.n, Mean: m.mean(), Verdict: env.DriftNone}
-	variance := m.variance() / float64(m.n)
+	variance := m.variance() // of one task: the larger of what is found and what is expected
+	weights := 1 / float64(len(c.distinct))
+	least := driftDraws
 	for _, s := range strata {
 		have := s.have[c.group]
 		if s.n != c.n || have == 0 {
 			continue
 		}
-		drawn := s.drawn[c.group]
-		if drawn == nil || drawn[i].n < driftLeast {
-			d.Expected, d.Drawn, d.Verdict = 0, 0, env.DriftUnknown
-			return d
+		var drawn moments
+		if of := s.drawn[c.group]; of != nil {
+			drawn = of[i]
 		}
 		weight := float64(have) / float64(m.n)
-		d.Expected += float64(weight * drawn[i].mean())
-		d.Drawn += drawn[i].n
-		variance += float64(weight * weight * drawn[i].variance() / float64(drawn[i].n))
+		d.Expected += float64(weight * drawn.mean())
+		d.Drawn += drawn.n
+		least = min(least, drawn.n)
+		variance = max(variance, drawn.variance())
+		weights += float64(weight*weight) / float64(max(1, drawn.n))
 	}
-	d.Error = math.Sqrt(variance)
-	if math.Abs(d.Mean-d.Expected) > driftTooFar*d.Error+rounding {
+	d.Error = math.Sqrt(variance * weights)
+	switch {
+	case least < driftLeastKind || d.Drawn < driftLeast:
+		d.Expected, d.Error, d.Verdict = 0, 0, env.DriftUnknown
+	case math.Abs(d.Mean-d.Expected) > driftTooFar*d.Error+rounding:
 		d.Verdict = env.DriftFound
 	}
 	return d

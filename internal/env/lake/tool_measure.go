@@ -20,11 +20,11 @@ var measures = [measureCount]env.Measure{
 	measureHoles: {Name: "holes", Doc: "holes of the map"},
 	measureDistance: {
 		Name: "distance", Doc: "steps from start to goal on a map without holes and other agents, mean over the agents",
-		Nature: "whether a wait is needed depends on where agents meet, and so on how far they go",
+		Nature: "agents that go further meet more often: tasks that need a wait have longer ways",
 	},
 	measureOptimum: {
 		Name: "optimum", Doc: "cost of an optimal plan under the task's objective",
-		Nature: "a needed wait costs a step, and the longer ways of some instances that need one cost more",
+		Nature: "a needed wait costs a step, and the longer ways of tasks that need one cost more",
 	},
 }
 
