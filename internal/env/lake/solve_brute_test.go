@@ -190,6 +190,7 @@ func (b *brute) solve() Solution {
 }
 
 func TestBruteForceAgreesOn3x3(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 3))
 	usual, eager := NewSolver(), NewSolver()
 	eager.joint.hardAfter = 1 // with bounds from the first state on, also of triples
@@ -211,6 +212,7 @@ func TestBruteForceAgreesOn3x3(t *testing.T) {
 }
 
 func TestUnsolvableMeansThatNoJointStateWithAllAtHomeCanBeReached(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 1))
 	solver, unsolvable := NewSolver(), 0
 	for i := range 80 {

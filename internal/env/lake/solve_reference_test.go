@@ -44,6 +44,7 @@ func references(t testing.TB) []reference {
 }
 
 func TestReferenceInstancesHaveTheirProvenOptima(t *testing.T) {
+	t.Parallel()
 	s := NewSolver()
 	for _, r := range references(t) {
 		for _, objective := range []string{objectiveSum, objectiveMakespan} {

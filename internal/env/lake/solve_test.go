@@ -50,6 +50,7 @@ func solved(t *testing.T, s *Solver, in Instance, objective string) Solution {
 }
 
 func TestEveryPlanIsFreeOfCollisionsAndCostsWhatIsClaimed(t *testing.T) {
+	t.Parallel()
 	s := NewSolver()
 	sample(10, func(in Instance) {
 		for _, objective := range []string{objectiveSum, objectiveMakespan} {
@@ -84,6 +85,7 @@ func mapped(in Instance, move func(Cell) Cell) Instance {
 }
 
 func TestSymmetriesAndNamesOfAgentsChangeNothing(t *testing.T) {
+	t.Parallel()
 	s := NewSolver()
 	sample(6, func(in Instance) {
 		last := in.N - 1
@@ -110,6 +112,7 @@ func TestSymmetriesAndNamesOfAgentsChangeNothing(t *testing.T) {
 }
 
 func TestOneMoreHoleNeverHelps(t *testing.T) {
+	t.Parallel()
 	s := NewSolver()
 	rng := rand.New(rand.NewPCG(5, 5))
 	sample(6, func(in Instance) {
@@ -130,6 +133,7 @@ func TestOneMoreHoleNeverHelps(t *testing.T) {
 }
 
 func TestRelationsThatAlwaysHold(t *testing.T) {
+	t.Parallel()
 	s := NewSolver()
 	sample(10, func(in Instance) {
 		sol := solved(t, s, in, objectiveSum)
@@ -177,6 +181,7 @@ func individual(in Instance) (sum, longest int) {
 }
 
 func TestASolverRemembersNothing(t *testing.T) {
+	t.Parallel()
 	used := NewSolver()
 	sample(4, func(in Instance) {
 		for _, objective := range []string{objectiveSum, objectiveMakespan} {
