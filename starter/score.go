@@ -69,8 +69,7 @@ func (a *app) score(ctx context.Context, f scoreFlags) error {
 	}
 	defer done()
 	s.name = f.in
-	progress, end := a.rowProgress(f.in, "scoring")
-	s.progress = progress
+	in, end := a.withProgress(in, f.in, "scoring")
 	tally, err := s.run(ctx, in, a.out)
 	end()
 	if err != nil {
@@ -82,12 +81,11 @@ func (a *app) score(ctx context.Context, f scoreFlags) error {
 
 // scorer is what every line is scored with.
 type scorer struct {
-	name     string // of the input, for errors
-	tasks    taskBook
-	reward   experiment.RewardSpec
-	state    env.RewardState // before the first line
-	dynamic  bool
-	progress func(bytes int64) // of the input, so far
+	name    string // of the input, for errors
+	tasks   taskBook
+	reward  experiment.RewardSpec
+	state   env.RewardState // before the first line
+	dynamic bool
 }
 
 func newScorer(f scoreFlags) (*scorer, error) {
@@ -95,7 +93,7 @@ func newScorer(f scoreFlags) (*scorer, error) {
 	if err != nil {
 		return nil, fail(exitUsage, "%w", err)
 	}
-	s := &scorer{tasks: taskBook{environment: e}, dynamic: f.dynamic, progress: func(int64) {}}
+	s := &scorer{tasks: taskBook{environment: e}, dynamic: f.dynamic}
 	if s.reward, err = rewardOf(f.sets); err != nil {
 		return nil, err
 	}

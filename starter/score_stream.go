@@ -78,7 +78,6 @@ func (s *scorer) run(ctx context.Context, in io.Reader, out io.Writer) (*scoreTa
 		go s.workOn(stream)
 	}
 	w := newScoreWriter(s, out)
-	read := int64(0)
 	for {
 		select {
 		case <-ctx.Done():
@@ -91,8 +90,6 @@ func (s *scorer) run(ctx context.Context, in io.Reader, out io.Writer) (*scoreTa
 			if err := w.write(b, len(stream.order) == 0); err != nil {
 				return w.tally, fmt.Errorf("write verdicts: %w", err)
 			}
-			read += int64(len(b.text))
-			s.progress(read)
 			stream.recycle(b)
 		}
 	}

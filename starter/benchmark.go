@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"floe/internal/endpoint"
+	"floe/internal/env/all"
+)
+
+// benchFlags are what a benchmark is asked to be. Given says whether a flag was
+// set: on going on, what is not given is what it was.
+type benchFlags struct {
+	endpoint, model, environment, objective, out string
+
+	agents                            []int
+	instances, concurrency, maxTokens int
+	temperature                       float64
+	maxCost                           int64
+	imports                           []string
+	scoreOnly                         bool
+
+	given func(flag string) bool
+}
+
+func (a *app) benchmarkCmd() *cobra.Command {
+	var f benchFlags
+	c := &cobra.Command{
+		Use:   "benchmark --endpoint URL --model NAME",
+		Short: "Score a model behind an endpoint beside the paper's table",
+		Long: `Asks a model, behind any server that speaks OpenAI's chat completions, every task
+of the held-out sets, judges its answers, and prints the paper's table with the
+new row. Answers are kept in a folder as they come: the same command goes on where
+it was stopped, and asks nothing twice.
+
+The key, where one is needed, is taken from OPENAI_API_KEY and nowhere else.`,
+		Example: `  starter benchmark --endpoint http://127.0.0.1:8000/v1 --model qwen3-4b
+  starter benchmark --out benchmark-qwen3-4b --score-only -o json
+  starter benchmark --endpoint http://127.0.0.1:8000/v1 --model qwen3-4b --import wr_025.jsonl --import wr_050.jsonl`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.given = c.Flags().Changed
+			return a.benchmark(c.Context(), f)
+		},
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.endpoint, "endpoint", "", "base `URL` of the server (default: OPENAI_BASE_URL)")
+	fs.StringVar(&f.model, "model", "", "`NAME` of the model, as the server knows it")
+	fs.StringVar(&f.environment, "environment", all.Names()[0], "the family of tasks")
+	fs.StringVar(&f.objective, "objective", "sum_of_costs", "what optimal means: sum_of_costs or makespan")
+	fs.IntSliceVar(&f.agents, "agents", []int{3, 4, 5}, "one set per number of agents")
+	fs.IntVar(&f.instances, "instances", 150, "instances per size")
+	fs.StringArrayVar(&f.imports, "import", nil, "`FILE` of published rows {sample_id, num_agents, text} to ask instead of sets of our own; can be repeated, one per subset")
+	fs.IntVar(&f.concurrency, "concurrency", 16, "calls at one time")
+	fs.IntVar(&f.maxTokens, "max-tokens", 8192, "longest answer")
+	fs.Float64Var(&f.temperature, "temperature", 0, "sampling temperature")
+	fs.Int64Var(&f.maxCost, "max-cost-tokens", 0, "most tokens that all answers in the folder may use, prompts included (0: no bound)")
+	fs.StringVar(&f.out, "out", "", "`DIR` of sets, answers and scores (default: benchmark-NAME, here)")
+	fs.BoolVar(&f.scoreOnly, "score-only", false, "ask nothing: score the answers that are there")
+	must(c.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions([]string{"sum_of_costs", "makespan"}, cobra.ShellCompDirectiveNoFileComp)))
+	return c
+}
+
+func (a *app) benchmark(ctx context.Context, f benchFlags) error {
+	if err := f.check(); err != nil {
+		return fail(exitUsage, "%w", err)
+	}
+	server, err := f.server()
+	if err != nil {
+		return fail(exitUsage, "%w", err)
+	}
+	b, err := a.openBench(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	var stopped error // by the budget: what there is gets scored all the same
+	if !f.scoreOnly {
+		if stopped, err = b.ask(ctx, server, f); err != nil {
+			return err
+		}
+	}
+	result, err := b.score(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.emit(result, result.table); err != nil {
+		return err
+	}
+	return stopped
+}
+
+// check says everything that is wrong with the flags by themselves.
+func (f benchFlags) check() error {
+	var errs []error
+	bad := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	agents := slices.Compact(slices.Sorted(slices.Values(f.agents)))
+	bad(f.model == "" && f.out == "", "name the model with --model, or the folder of a benchmark with --out")
+	bad(len(f.agents) == 0 || len(agents) != len(f.agents), "--agents is %v; want one or more different numbers", f.agents)
+	bad(f.instances < 1 || f.instances > 10000, "--instances is %d; want 1 to 10000", f.instances)
+	bad(f.concurrency < 1 || f.concurrency > endpoint.MostConcurrent, "--concurrency is %d; want 1 to %d", f.concurrency, endpoint.MostConcurrent)
+	bad(f.maxTokens < 16 || f.maxTokens > 1_000_000, "--max-tokens is %d; want 16 to 1000000", f.maxTokens)
+	bad(!(f.temperature >= 0 && f.temperature <= 2), "--temperature is %v; want 0 to 2", f.temperature) // this way round, NaN is refused too
+	bad(f.maxCost < 0, "--max-cost-tokens is %d; want 0 or more", f.maxCost)
+	bad(len(f.imports) > 0 && f.given("instances"), "--instances is of our own sets; --import takes the rows that there are")
+	for _, flag := range []string{"endpoint", "concurrency", "max-cost-tokens"} {
+		bad(f.scoreOnly && f.given(flag), "--score-only asks nothing; leave out --%s", flag)
+	}
+	return errors.Join(errs...)
+}
+
+// server is whom to ask. The key is in the environment of the process only.
+func (f benchFlags) server() (endpoint.Endpoint, error) {
+	if f.scoreOnly {
+		return endpoint.Endpoint{}, nil
+	}
+	base := f.endpoint
+	if base == "" {
+		base = os.Getenv("OPENAI_BASE_URL")
+	}
+	if base == "" {
+		return endpoint.Endpoint{}, errors.New("no endpoint: set --endpoint or OPENAI_BASE_URL")
+	}
+	return endpoint.New(base, os.Getenv("OPENAI_API_KEY"))
+}
+
+var unfitForFolders = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// folder is where the benchmark lies.
+func (f benchFlags) folder() string {
+	if f.out != "" {
+		return f.out
+	}
+	return "benchmark-" + strings.Trim(unfitForFolders.ReplaceAllString(f.model, "-"), "-.")
+}

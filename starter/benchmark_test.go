@@ -1,0 +1,503 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"floe/internal/env/all"
+)
+
+// canary is a key that must be found nowhere but in the Authorization header.
+const canary = "sk-canary-91b7e0d2"
+
+// model is a scripted endpoint: it answers by the prompt, and counts how often
+// each was asked.
+type model struct {
+	*httptest.Server
+	mu      sync.Mutex
+	prompts map[string]int
+	auth    map[string]bool
+	bodies  []map[string]any
+	// before, where set, may answer the n-th request itself.
+	before func(n int, w http.ResponseWriter, r *http.Request) bool
+	answer func(prompt string) (text, finish string)
+}
+
+func newModel(t *testing.T) *model {
+	t.Helper()
+	m := &model{prompts: map[string]int{}, auth: map[string]bool{}, answer: func(string) (string, string) { return "I do not know.", "stop" }}
+	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		var asked map[string]any
+		if err := json.Unmarshal(body, &asked); err != nil {
+			t.Errorf("request %s: %v", body, err)
+			return
+		}
+		prompt := fmt.Sprint(asked["messages"].([]any)[0].(map[string]any)["content"])
+		m.mu.Lock()
+		m.bodies = append(m.bodies, asked)
+		n := len(m.bodies)
+		m.auth[r.Header.Get("Authorization")] = true
+		m.mu.Unlock()
+		if m.before != nil && m.before(n, w, r) {
+			return
+		}
+		m.mu.Lock()
+		m.prompts[prompt]++
+		m.mu.Unlock()
+		text, finish := m.answer(prompt)
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": text}, "finish_reason": finish}},
+			"usage":   map[string]any{"prompt_tokens": 300, "completion_tokens": 50},
+		})
+	}))
+	t.Cleanup(m.Close)
+	return m
+}
+
+func (m *model) requests() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.bodies)
+}
+
+// askedOnce fails for prompts that were answered more than once.
+func (m *model) askedOnce(t *testing.T, want int) {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sum := 0
+	for prompt, n := range m.prompts {
+		sum += n
+		if n > 1 {
+			t.Errorf("asked %d times: %.60s", n, prompt)
+		}
+	}
+	if sum != want {
+		t.Errorf("%d answers were given; want %d", sum, want)
+	}
+}
+
+// smallBench runs a benchmark of three instances per size, with more arguments.
+func smallBench(t *testing.T, m *model, dir string, more ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	t.Setenv("OPENAI_API_KEY", canary)
+	t.Setenv("OPENAI_BASE_URL", "")
+	return cli(t, append([]string{
+		"benchmark", "--endpoint", m.URL, "--model", "tiny/model", "--out", dir,
+		"--agents", "5", "--instances", "3", "--concurrency", "4",
+	}, more...)...)
+}
+
+const smallTasks = 18 // six sizes
+
+func parsed(t *testing.T, stdout string) benchResult {
+	t.Helper()
+	var r benchResult
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	return r
+}
+
+// tasksOf reads the set that a benchmark lies on.
+func tasksOf(t *testing.T, dir, file string) []benchItem {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []benchItem
+	for line := range strings.Lines(string(body)) {
+		var item benchItem
+		if err := json.Unmarshal([]byte(line), &item); err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// solution is an optimal answer to a prompt of the set.
+func solution(t *testing.T, item benchItem) string {
+	t.Helper()
+	e, err := all.Open(all.Names()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := e.Open(item.Task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	actions, err := p.Demonstration()
+	if err != nil {
+		t.Fatal(err)
+	}
+	episode := p.Episode()
+	for _, action := range actions {
+		episode.Act(action)
+	}
+	return episode.Answer()
+}
+
+func TestAModelIsScoredBesideThePaper(t *testing.T) {
+	dir, m := t.TempDir(), newModel(t)
+	m.answer = func(prompt string) (string, string) { // of every size one right, one cut off, one refused
+		for i, item := range tasksOf(t, dir, "set-5.jsonl") {
+			if item.Prompt == prompt {
+				switch i % 3 {
+				case 0:
+					return "<think>hm</think>" + solution(t, item), "stop"
+				case 1:
+					return "Agent 0: (0, 0) -> ", "length"
+				}
+			}
+		}
+		return "", "content_filter"
+	}
+	out, errOut, code := smallBench(t, m, dir, "-o", "json")
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errOut)
+	}
+	r := parsed(t, out)
+	set := r.Sets[0]
+	if !r.Complete || set.Answered != smallTasks || set.Truncated != 6 || set.Refused != 6 || set.Total.Valid != 6 || set.Total.Optimal != 6 {
+		t.Errorf("result %+v", set)
+	}
+	if len(set.Sizes) != 6 || set.Sizes[0].Valid != 1 || set.Sizes[0].N != 3 || set.Sizes[0].ValidLow <= 0 || set.Sizes[0].ValidHigh >= 1 {
+		t.Errorf("sizes %+v", set.Sizes)
+	}
+	if len(set.Subsets) != 3 || set.Subsets[0].Subset != "wr_025" || set.Subsets[2].N != 6 {
+		t.Errorf("subsets %+v", set.Subsets)
+	}
+	if set.PromptTokens != 300*smallTasks || set.CompletionTokens != 50*smallTasks {
+		t.Errorf("tokens %d and %d", set.PromptTokens, set.CompletionTokens)
+	}
+	m.askedOnce(t, smallTasks)
+	if b := m.bodies[0]; b["temperature"] != 0.0 || b["max_tokens"] != 8192.0 || b["model"] != "tiny/model" {
+		t.Errorf("sent %v", b)
+	}
+	table, _, code := smallBench(t, m, dir)
+	for _, want := range []string{"GPT-5.4", "18.67/11.00", "> tiny/model", "33.33/33.33", "wr_075", "6 ran into the token limit, 6 refused", "arXiv:2606.17682"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("exit code %d; the table has no %q:\n%s", code, want, table)
+		}
+	}
+	m.askedOnce(t, smallTasks) // nothing was open
+}
+
+func TestTheKeyIsSentAndFoundNowhereElse(t *testing.T) {
+	dir, m := t.TempDir(), newModel(t)
+	m.answer = func(string) (string, string) { return "your key is " + canary, "stop" }
+	out, errOut, code := smallBench(t, m, dir)
+	if code != exitOK || len(m.auth) != 1 || !m.auth["Bearer "+canary] {
+		t.Errorf("exit code %d, authorization %v: %s", code, m.auth, errOut)
+	}
+	m.before = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+		http.Error(w, "the key "+canary+" is bad", http.StatusUnauthorized)
+		return true
+	}
+	_, refusal, code := smallBench(t, m, t.TempDir())
+	if code != exitFailed || !strings.Contains(refusal, "OPENAI_API_KEY was refused") {
+		t.Errorf("exit code %d: %s", code, refusal)
+	}
+	texts := []string{out, errOut, refusal}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		body, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(body))
+	}
+	for _, text := range texts {
+		if strings.Contains(text, canary) {
+			t.Errorf("the key is in\n%s", text)
+		}
+	}
+}
+
+func TestAKilledRunGoesOnAndAsksNothingTwice(t *testing.T) {
+	dir, m := t.TempDir(), newModel(t)
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	m.before = func(n int, _ http.ResponseWriter, r *http.Request) bool {
+		if n < 8 {
+			return false
+		}
+		kill()
+		<-r.Context().Done()
+		return true
+	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	var out, errOut bytes.Buffer
+	args := []string{"benchmark", "--endpoint", m.URL, "--model", "tiny/model", "--out", dir, "--agents", "5", "--instances", "3", "--concurrency", "2"}
+	if code := run(ctx, args, strings.NewReader(""), &out, &errOut); code != exitInterrupted || out.Len() > 0 || !strings.Contains(errOut.String(), "answers are kept in "+dir) {
+		t.Errorf("exit code %d, %s: %s", code, &out, &errOut)
+	}
+	// What a kill in the middle of a write leaves:
+	file := filepath.Join(dir, "answers-5.jsonl")
+	body, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := bytes.Count(body, []byte("\n"))
+	lost := body[:bytes.LastIndexByte(body[:len(body)-1], '\n')+1]
+	torn := body[:len(body)-20]
+	var last benchAnswer
+	if err := json.Unmarshal(body[len(lost):], &last); err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range tasksOf(t, dir, "set-5.jsonl") {
+		if item.ID == last.ID {
+			delete(m.prompts, item.Prompt) // its answer is torn, so it is asked again
+		}
+	}
+	if err := os.WriteFile(file, torn, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	scored, _, code := cli(t, "benchmark", "--out", dir, "--score-only", "-o", "json")
+	if r := parsed(t, scored); code != exitOK || r.Complete || r.Sets[0].Answered != whole-1 {
+		t.Errorf("exit code %d: %d of %d answers are whole", code, r.Sets[0].Answered, whole-1)
+	}
+	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, torn) {
+		t.Errorf("scoring touched the answers (%v)", err)
+	}
+	m.before = nil
+	scored, text, code := smallBench(t, m, dir, "-o", "json")
+	if r := parsed(t, scored); code != exitOK || !r.Complete || !strings.Contains(text, fmt.Sprintf("going on in %s: %d of 18", dir, whole-1)) {
+		t.Errorf("exit code %d, complete %v: %s", code, r.Complete, text)
+	}
+	m.askedOnce(t, smallTasks)
+}
+
+func TestTheBudgetStopsAndALargerOneGoesOn(t *testing.T) {
+	dir, m := t.TempDir(), newModel(t)
+	out, errOut, code := smallBench(t, m, dir, "--max-tokens", "100", "--max-cost-tokens", "5000", "-o", "json")
+	r := parsed(t, out)
+	used := r.Sets[0].PromptTokens + r.Sets[0].CompletionTokens
+	if code != exitFailed || r.Complete || used == 0 || used > 5000 {
+		t.Errorf("exit code %d, complete %v, %d tokens used", code, r.Complete, used)
+	}
+	for _, want := range []string{"budget of 5000 tokens", "a larger --max-cost-tokens", fmt.Sprintf("%d of 18 answers", r.Sets[0].Answered)} {
+		if !strings.Contains(errOut, want) {
+			t.Errorf("stderr has no %q: %s", want, errOut)
+		}
+	}
+	asked := m.requests()
+	if _, _, code := smallBench(t, m, dir, "--max-cost-tokens", "5000"); code != exitFailed || m.requests() != asked {
+		t.Errorf("exit code %d; %d more requests within the same budget", code, m.requests()-asked)
+	}
+	if _, errOut, code := smallBench(t, m, dir, "--max-cost-tokens", "1000000"); code != exitOK {
+		t.Errorf("exit code %d: %s", code, errOut)
+	}
+	m.askedOnce(t, smallTasks)
+}
+
+func TestTroubleIsWaitedOutOrSaid(t *testing.T) {
+	status := func(code int, retry, body string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set("Retry-After", retry)
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		first  []func(http.ResponseWriter)
+		code   int
+		stderr string
+	}{
+		{"busy, then not", []func(http.ResponseWriter){status(429, "0.01", "slow down"), status(500, "0.01", "oops")}, exitOK, "takes no more requests now"},
+		{"away for too long", []func(http.ResponseWriter){status(503, "3600", "later")}, exitUnreachable, "the same command goes on"},
+		{"no such model", []func(http.ResponseWriter){status(404, "", "what?")}, exitFailed, "has no model tiny/model"},
+		{"a prompt is filtered", []func(http.ResponseWriter){status(400, "", `{"error":{"code":"content_filter","message":"no"}}`)}, exitOK, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newModel(t)
+			m.before = func(n int, w http.ResponseWriter, _ *http.Request) bool {
+				if n <= len(c.first) {
+					c.first[n-1](w)
+				}
+				return n <= len(c.first)
+			}
+			out, errOut, code := smallBench(t, m, t.TempDir(), "--concurrency", "1", "-o", "json")
+			if code != c.code || !strings.Contains(errOut, c.stderr) {
+				t.Errorf("exit code %d, want %d, and %q: %s", code, c.code, c.stderr, errOut)
+			}
+			if code != exitOK {
+				return
+			}
+			r, refused := parsed(t, out), 0
+			if c.first[0] != nil && strings.Contains(c.name, "filtered") {
+				refused = 1
+			}
+			if !r.Complete || r.Sets[0].Refused != refused {
+				t.Errorf("result %+v", r.Sets[0])
+			}
+		})
+	}
+}
+
+func TestAFolderIsOneBenchmark(t *testing.T) {
+	dir, m := t.TempDir(), newModel(t)
+	if _, errOut, code := smallBench(t, m, dir); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errOut)
+	}
+	_, errOut, code := smallBench(t, m, dir, "--model", "other", "--temperature", "0.5")
+	for _, want := range []string{"--model tiny/model, not other", "--temperature 0, not 0.5", "--out"} {
+		if code != exitUsage || !strings.Contains(errOut, want) {
+			t.Errorf("exit code %d, no %q: %s", code, want, errOut)
+		}
+	}
+	b := &bench{dir: dir}
+	if err := b.acquire(); err != nil {
+		t.Fatal(err)
+	}
+	if _, errOut, code := smallBench(t, m, dir); code != exitFailed || !strings.Contains(errOut, "is in use") {
+		t.Errorf("exit code %d: %s", code, errOut)
+	}
+	b.close()
+	answers := filepath.Join(dir, "answers-5.jsonl")
+	body, err := os.ReadFile(answers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(body), "\n")
+	for bad, says := range map[string]string{
+		"nonsense\n":                            "answers-5.jsonl:1: ",
+		first + "\n" + first + "\n":             "answers-5.jsonl:2: task",
+		first + "\n{\"id\":\"x\",\"more\":1}\n": "answers-5.jsonl:2: ",
+	} {
+		if err := os.WriteFile(answers, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, errOut, code := smallBench(t, m, dir); code != exitFailed || !strings.Contains(errOut, says) {
+			t.Errorf("exit code %d, no %q: %s", code, says, errOut)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "set-5.jsonl"), []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errOut, code := smallBench(t, m, dir); code != exitFailed || !strings.Contains(errOut, "has changed") {
+		t.Errorf("exit code %d: %s", code, errOut)
+	}
+}
+
+// published writes rows as the authors do.
+func published(t *testing.T, file string, items []benchItem, agents int) string {
+	t.Helper()
+	var b strings.Builder
+	for _, item := range items {
+		line, err := json.Marshal(map[string]any{"sample_id": item.ID, "num_agents": agents, "text": item.Prompt, "source": "theirs"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestPublishedRowsAreImportedSolvedAndScored(t *testing.T) {
+	e, err := all.Open(all.Names()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks, _, err := e.Generate(t.Context(), e.Benchmark(3, 6, "sum_of_costs")[1], func(int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []benchItem
+	for _, task := range tasks {
+		items = append(items, benchItem{Task: task})
+	}
+	in, dir, m := t.TempDir(), t.TempDir(), newModel(t)
+	one := published(t, filepath.Join(in, "wr_025.jsonl"), items, 3)
+	two := published(t, filepath.Join(in, "wr_050.jsonl"), items[:2], 3) // the same IDs again
+	m.answer = func(prompt string) (string, string) {
+		for _, item := range items {
+			if item.Prompt == prompt {
+				return solution(t, item), "stop"
+			}
+		}
+		return "", "stop"
+	}
+	t.Setenv("OPENAI_BASE_URL", m.URL)
+	out, errOut, code := cli(t, "benchmark", "--model", "m", "--out", dir, "--import", one, "--import", two, "-o", "json")
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errOut)
+	}
+	r := parsed(t, out)
+	if !r.Imported || len(r.Sets) != 1 || r.Sets[0].Agents != 3 || r.Total.N != 8 || r.Total.Optimal != 8 || len(r.Sets[0].Subsets) != 2 {
+		t.Errorf("result %+v", r)
+	}
+	got := tasksOf(t, dir, "set-3.jsonl")
+	if got[6].ID != "wr_050/"+items[0].ID || got[0].Optimum != items[0].Optimum || got[0].Group != items[0].Group {
+		t.Errorf("imported %+v", got[6].Task)
+	}
+}
+
+func TestBadRowsAreToldByLine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rows.jsonl")
+	bad := "{\"sample_id\":\"a\",\"num_agents\":3,\"text\":\"Question:\\nwhat?\"}\n\n{\"sample_id\":\"b\"\n{\"num_agents\":3}\n"
+	if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := newModel(t)
+	_, errOut, code := cli(t, "benchmark", "--endpoint", m.URL, "--model", "m", "--out", t.TempDir(), "--import", file)
+	for _, want := range []string{file + ":1: ", file + ":3: ", file + ":4: sample_id or text is missing"} {
+		if code != exitUsage || !strings.Contains(errOut, want) {
+			t.Errorf("exit code %d, no %q: %s", code, want, errOut)
+		}
+	}
+	if m.requests() > 0 {
+		t.Errorf("%d requests", m.requests())
+	}
+}
+
+func TestWrongFlagsOfABenchmarkAreToldAtOnce(t *testing.T) {
+	t.Setenv("OPENAI_BASE_URL", "")
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args []string
+		code int
+		says []string
+	}{
+		{nil, exitUsage, []string{"--model"}},
+		{[]string{"--model", "m", "--agents", "3,3", "--instances", "0", "--concurrency", "0", "--temperature", "NaN", "--max-tokens", "1"}, exitUsage, []string{"--agents", "--instances", "--concurrency", "--temperature", "--max-tokens"}},
+		{[]string{"--model", "m"}, exitUsage, []string{"OPENAI_BASE_URL"}},
+		{[]string{"--model", "m", "--endpoint", "ftp://user:secretword@x"}, exitUsage, []string{"no URL"}},
+		{[]string{"--out", dir, "--score-only"}, exitNotFound, []string{"holds no benchmark"}},
+		{[]string{"--out", dir, "--score-only", "--endpoint", "http://x"}, exitUsage, []string{"leave out --endpoint"}},
+		{[]string{"--out", dir, "--endpoint", "http://127.0.0.1:1"}, exitUsage, []string{"--model to begin one"}},
+		{[]string{"--out", dir, "--endpoint", "http://127.0.0.1:1", "--model", "m", "--agents", "9"}, exitUsage, []string{"no benchmark with 9 agents"}},
+		{[]string{"--out", dir, "--endpoint", "http://127.0.0.1:1", "--model", "m", "--import", filepath.Join(dir, "none")}, exitUsage, []string{"none"}},
+		{[]string{"--out", dir, "--endpoint", "http://127.0.0.1:1", "--model", "m", "--environment", "sea"}, exitUsage, []string{"sea"}},
+	} {
+		_, errOut, code := cli(t, append([]string{"benchmark"}, c.args...)...)
+		for _, want := range c.says {
+			if code != c.code || !strings.Contains(errOut, want) || strings.Contains(errOut, "secretword") {
+				t.Errorf("%v: exit code %d, want %d and %q: %s", c.args, code, c.code, want, errOut)
+			}
+		}
+	}
+}
