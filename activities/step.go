@@ -16,7 +16,7 @@ import (
 var errStopping = errors.New("worker is stopping")
 
 const (
-	beatEvery = time.Second // heartbeats go on through silent phases
+	beatEvery = time.Second     // heartbeats go on through silent phases
 	tellEvery = 5 * time.Second // least time between two signals to the workflow
 	tellSteps = 20              // most signals per step, so that histories stay small
 )

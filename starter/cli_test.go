@@ -24,7 +24,7 @@ func cli(t *testing.T, args ...string) (stdout, stderr string, code int) {
 
 func TestExitCodes(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
-	if err := os.WriteFile(bad, []byte("name: x\nsampels: 3\nepochs: two\n"), 0o600); err != nil {
+	if err := os.WriteFile(bad, []byte("name: x\nroundz: 3\nepochs: two\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestExitCodes(t *testing.T) {
 		{"bad output format", []string{"version", "-o", "xml"}, exitUsage, []string{"xml", "table, json or yaml"}},
 		{"bad state", []string{"list", "--state", "gone"}, exitUsage, []string{"gone", "cancelled"}},
 		{"missing file", []string{"validate", "no/such.yaml"}, exitUsage, []string{"no/such.yaml"}},
-		{"all faults of a file at once", []string{"validate", bad}, exitUsage, []string{bad + ":2:1", "did you mean samples?", bad + ":3:9", "epochs"}},
+		{"all faults of a file at once", []string{"validate", bad}, exitUsage, []string{bad + ":2:1", "did you mean rounds?", bad + ":3:9", "epochs"}},
 		{"a fault in an override", []string{"validate", "../examples/demo.yaml", "--set", "rounds=none"}, exitUsage, []string{"rounds=none"}},
 		{"a folder without a stack", []string{"list", "--data", t.TempDir()}, exitUnreachable, []string{"starter dev"}},
 	} {
