@@ -247,7 +247,7 @@ func TestAKilledRunGoesOnAndAsksNothingTwice(t *testing.T) {
 	}
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	var out, errOut bytes.Buffer
-	args := []string{"benchmark", "--endpoint", m.URL, "--model", "tiny/model", "--out", dir, "--agents", "5", "--instances", "3", "--concurrency", "2"}
+	args := []string{"benchmark", "--endpoint", m.URL, "--model", "tiny/model", "--out", dir, "--agents", "5", "--instances", "3", "--concurrency", "1"} // of two, one could be answered as the other kills
 	if code := run(ctx, args, strings.NewReader(""), &out, &errOut); code != exitInterrupted || out.Len() > 0 || !strings.Contains(errOut.String(), "answers are kept in "+dir) {
 		t.Errorf("exit code %d, %s: %s", code, &out, &errOut)
 	}

@@ -93,23 +93,23 @@ type machine struct {
 	t    *testing.T
 	data string
 	dev  *exec.Cmd
-	log  *log
+	log  *logged
 	done chan error
 }
 
-// log takes in what a running program prints, while a test reads it.
-type log struct {
+// logged takes in what a running program prints, while a test reads it.
+type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (l *log) Write(p []byte) (int, error) {
+func (l *logged) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *log) String() string {
+func (l *logged) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -118,7 +118,7 @@ func (l *log) String() string {
 // boot starts `starter dev` on free ports and waits until it is ready.
 func boot(t *testing.T, env ...string) *machine {
 	t.Helper()
-	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), log: &log{}, done: make(chan error, 1)}
+	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), log: &logged{}, done: make(chan error, 1)}
 	m.dev = exec.Command(filepath.Join(programs, "starter"), "dev", "--data", m.data, "--temporal-port", "0", "--ui-port", "0", "--s3-port", "0")
 	out, err := m.dev.StdoutPipe()
 	if err != nil {
@@ -450,7 +450,7 @@ func TestAFailureSaysWhichStepAndWhy(t *testing.T) {
 // TestInterruptLeavesNothingRunning interrupts a run that has services of its
 // own; the same command picks it up again.
 func TestInterruptLeavesNothingRunning(t *testing.T) {
-	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), log: &log{}}
+	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), log: &logged{}}
 	spec := specFile(t, strings.NewReplacer("epochs: 2", "epochs: 60", "save_every: 2", "save_every: 25").Replace(small))
 	args := []string{"run", spec, "--dev", "--temporal-port", "0", "--ui-port", "0", "--s3-port", "0"}
 	cmd := exec.Command(filepath.Join(programs, "starter"), append(args, "--data", m.data)...)

@@ -107,7 +107,8 @@ func unreachable(err error) string {
 		return "the server's certificate is of an authority that is not trusted; name it in AWS_CA_BUNDLE"
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return "the server does not speak TLS; the endpoint may be http://"
-	case strings.Contains(err.Error(), "malformed HTTP response"):
+	case strings.Contains(err.Error(), "malformed HTTP response"),
+		strings.Contains(err.Error(), "readLoopPeekFailLocked"): // it spoke before it was asked, as HTTP/2 servers do
 		return errNoS3.Error()
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time"

@@ -58,14 +58,15 @@ func (sc *scene) textTable(b *bytes.Buffer) {
 	b.WriteByte('\n')
 	marks := sc.marks
 	for t := range sc.last() + 1 {
-		line := fmt.Sprintf("%4d", t)
+		var line strings.Builder
+		fmt.Fprintf(&line, "%4d", t)
 		for _, path := range sc.plan {
-			line += fmt.Sprintf("  %-*s", width-2, textCell(path, t))
+			fmt.Fprintf(&line, "  %-*s", width-2, textCell(path, t))
 		}
 		for ; len(marks) > 0 && marks[0].step == t; marks = marks[1:] {
-			line += "  ! " + marks[0].text
+			line.WriteString("  ! " + marks[0].text)
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 }
 
