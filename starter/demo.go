@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,15 +30,9 @@ With OPENAI_BASE_URL or OPENAI_API_KEY set, and OPENAI_MODEL naming a model, tha
 model designs the curricula; otherwise the rule "learnability" does.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			name := "demo-" + time.Now().UTC().Format("20060102-150405")
-			sets = append(append([]string{"name=" + name}, a.modelSets()...), sets...)
-			spec, err := config.Load("examples/demo.yaml", examples.Demo, sets, all.Open)
-			if err != nil {
-				return err
-			}
-			again := a.command("run examples/demo.yaml --dev", append(repeatFlags("", sets), a.repeatData()...)...)
+			given := a.repeatData()
 			return a.withServices(c.Context(), p, keep, func(ctx context.Context) error {
-				return a.runSpec(ctx, spec, false, again)
+				return a.demo(ctx, sets, given)
 			})
 		},
 	}
@@ -44,6 +40,46 @@ model designs the curricula; otherwise the rule "learnability" does.`,
 	c.Flags().BoolVar(&keep, "keep", false, "leave the services running afterwards (stop them with: starter dev --stop)")
 	p.register(c.Flags())
 	return c
+}
+
+// demoPrefix begins the names of demos.
+const demoPrefix = "demo-"
+
+// demo runs the demo's file under a new name. What is said last comes first:
+// sets of the person override the demo's own.
+func (a *app) demo(ctx context.Context, sets, data []string) error {
+	seed, err := a.demoSeed(ctx)
+	if err != nil {
+		return err
+	}
+	name := demoPrefix + time.Now().UTC().Format("20060102-150405")
+	sets = append(append([]string{"name=" + name, seed}, a.modelSets()...), sets...)
+	spec, err := config.Load("examples/demo.yaml", examples.Demo, sets, all.Open)
+	if err != nil {
+		return err
+	}
+	again := a.command("run examples/demo.yaml --dev", append(repeatFlags("", sets), data...)...)
+	return a.runSpec(ctx, spec, false, again)
+}
+
+// demoSeed gives every demo a seed of its own, from 1 on. With the same one all
+// steps would be found done, and there would be nothing to see.
+func (a *app) demoSeed(ctx context.Context) (string, error) {
+	steps, err := a.store(ctx)
+	if err != nil {
+		return "", err
+	}
+	names, err := steps.ListExperiments(ctx)
+	if err != nil {
+		return "", err
+	}
+	seed := 1
+	for _, n := range names {
+		if strings.HasPrefix(n, demoPrefix) {
+			seed++
+		}
+	}
+	return fmt.Sprintf("seed=%d", seed), nil
 }
 
 // modelSets lets a model design the demo's curricula where one is named. A key
