@@ -38,8 +38,7 @@ func (a *app) datasetShow(ctx context.Context, file string, f showTaskFlags) err
 	}
 	defer done()
 	tasks, err := findTasks(ctx, e, in, f)
-	var at *lineError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*lineError](err); ok {
 		return fail(exitUsage, "%s:%d: %w", file, at.line, at.err)
 	}
 	if err != nil {

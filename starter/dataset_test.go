@@ -105,9 +105,9 @@ func TestBuildDrawsWhatTheStepDraws(t *testing.T) {
 		{validation, []string{"--validation"}},
 		{benchmark, []string{"--benchmark", "3"}},
 	} {
-		m, ok, err := acts.Steps.Find(t.Context(), c.step.Done.ID)
+		m, ok, err := acts.Steps.Find(t.Context(), c.step.ID)
 		if err != nil || !ok {
-			t.Fatalf("find %s: %t, %v", c.step.Done.ID, ok, err)
+			t.Fatalf("find %s: %t, %v", c.step.ID, ok, err)
 		}
 		want, err := acts.Steps.Read(t.Context(), m, activities.FileDataset)
 		if err != nil {

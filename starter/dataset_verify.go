@@ -92,7 +92,7 @@ func (d drawnSet) sameRecord(file string) error {
 	if err != nil {
 		return err
 	}
-	found, err := os.ReadFile(recordName(file)) //nolint:gosec // beside the file that the person named
+	found, err := os.ReadFile(recordName(file))
 	if err != nil {
 		return err
 	}

@@ -65,8 +65,7 @@ func (a *app) solve(ctx context.Context, f solveFlags) error {
 	err = eachRow(ctx, in, e.NewSolver, work, s.take)
 	end()
 	err = errors.Join(err, s.out.close())
-	var at *lineError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*lineError](err); ok {
 		return fail(exitUsage, "%s:%d: %w", s.file, at.line, at.err)
 	}
 	if err != nil {
