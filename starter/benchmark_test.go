@@ -92,7 +92,17 @@ func (m *model) askedOnce(t *testing.T, want int) {
 }
 
 // smallBench runs a benchmark of three instances per size, with more arguments.
+// The set is drawn once for all tests that do not look at its drawing.
 func smallBench(t *testing.T, m *model, dir string, more ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, benchFile)); err != nil {
+		withSet(t, dir)
+	}
+	return drawnBench(t, m, dir, more...)
+}
+
+// drawnBench is smallBench with a set of its own.
+func drawnBench(t *testing.T, m *model, dir string, more ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	t.Setenv("OPENAI_API_KEY", canary)
 	t.Setenv("OPENAI_BASE_URL", "")
@@ -100,6 +110,35 @@ func smallBench(t *testing.T, m *model, dir string, more ...string) (stdout, std
 		"benchmark", "--endpoint", m.URL, "--model", "tiny/model", "--out", dir,
 		"--agents", "5", "--instances", "3", "--concurrency", "4",
 	}, more...)...)
+}
+
+// smallSet has the files of a folder in which nothing was asked yet.
+var smallSet = map[string][]byte{}
+
+func withSet(t *testing.T, dir string) {
+	t.Helper()
+	if len(smallSet) == 0 {
+		from, m := t.TempDir(), newModel(t)
+		m.before = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+			http.Error(w, "not now", http.StatusForbidden)
+			return true
+		}
+		if _, errOut, code := drawnBench(t, m, from); code != exitFailed {
+			t.Fatalf("exit code %d: %s", code, errOut)
+		}
+		for _, file := range []string{benchFile, "set-5.jsonl"} {
+			body, err := os.ReadFile(filepath.Join(from, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			smallSet[file] = body
+		}
+	}
+	for file, body := range smallSet {
+		if err := os.WriteFile(filepath.Join(dir, file), body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 const smallTasks = 18 // six sizes
@@ -168,7 +207,7 @@ func TestAModelIsScoredBesideThePaper(t *testing.T) {
 		}
 		return "", "content_filter"
 	}
-	out, errOut, code := smallBench(t, m, dir, "-o", "json")
+	out, errOut, code := drawnBench(t, m, dir, "-o", "json")
 	if code != exitOK {
 		t.Fatalf("exit code %d: %s", code, errOut)
 	}
@@ -246,6 +285,7 @@ func TestAKilledRunGoesOnAndAsksNothingTwice(t *testing.T) {
 		return true
 	}
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	withSet(t, dir)
 	var out, errOut bytes.Buffer
 	args := []string{"benchmark", "--endpoint", m.URL, "--model", "tiny/model", "--out", dir, "--agents", "5", "--instances", "3", "--concurrency", "1"} // of two, one could be answered as the other kills
 	if code := run(ctx, args, strings.NewReader(""), &out, &errOut); code != exitInterrupted || out.Len() > 0 || !strings.Contains(errOut.String(), "answers are kept in "+dir) {
@@ -289,19 +329,19 @@ func TestAKilledRunGoesOnAndAsksNothingTwice(t *testing.T) {
 
 func TestTheBudgetStopsAndALargerOneGoesOn(t *testing.T) {
 	dir, m := t.TempDir(), newModel(t)
-	out, errOut, code := smallBench(t, m, dir, "--max-tokens", "100", "--max-cost-tokens", "5000", "-o", "json")
+	out, errOut, code := smallBench(t, m, dir, "--max-cost-tokens", "12000", "-o", "json")
 	r := parsed(t, out)
 	used := r.Sets[0].PromptTokens + r.Sets[0].CompletionTokens
-	if code != exitFailed || r.Complete || used == 0 || used > 5000 {
+	if code != exitFailed || r.Complete || used == 0 || used > 12000 {
 		t.Errorf("exit code %d, complete %v, %d tokens used", code, r.Complete, used)
 	}
-	for _, want := range []string{"budget of 5000 tokens", "a larger --max-cost-tokens", fmt.Sprintf("%d of 18 answers", r.Sets[0].Answered)} {
+	for _, want := range []string{"budget of 12000 tokens", "a larger --max-cost-tokens", fmt.Sprintf("%d of 18 answers", r.Sets[0].Answered)} {
 		if !strings.Contains(errOut, want) {
 			t.Errorf("stderr has no %q: %s", want, errOut)
 		}
 	}
 	asked := m.requests()
-	if _, _, code := smallBench(t, m, dir, "--max-cost-tokens", "5000"); code != exitFailed || m.requests() != asked {
+	if _, _, code := smallBench(t, m, dir, "--max-cost-tokens", "12000"); code != exitFailed || m.requests() != asked {
 		t.Errorf("exit code %d; %d more requests within the same budget", code, m.requests()-asked)
 	}
 	if _, errOut, code := smallBench(t, m, dir, "--max-cost-tokens", "1000000"); code != exitOK {

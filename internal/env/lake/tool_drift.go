@@ -21,6 +21,7 @@ import (
 const (
 	driftEnough     = 1_000   // of each group, for a kind of map
 	driftDraws      = 12_000  // instances drawn at most for a kind
+	driftAllDraws   = 96_000  // in all: benchmarks have dozens of kinds
 	driftExpansions = 100_000 // of the solver at most for a kind
 	driftLeast      = 30      // of a group, for its mean to be compared
 	driftLeastKind  = 3       // of a group, for each kind that has a part in the mean
@@ -36,20 +37,20 @@ func (Lake) Drift(ctx context.Context, tasks []env.Task, progress func(done, tot
 	if err != nil {
 		return nil, err
 	}
-	if err := sampleAll(ctx, strata, progress); err != nil {
+	if err := sampleAll(ctx, strata, min(driftDraws, driftAllDraws/max(1, len(strata))), progress); err != nil {
 		return nil, fmt.Errorf("draw instances to compare with: %w", err)
 	}
 	return compare(cells, strata), nil
 }
 
-func sampleAll(ctx context.Context, strata []*stratum, progress func(done, total int)) error {
+func sampleAll(ctx context.Context, strata []*stratum, most int, progress func(done, total int)) error {
 	var mu sync.Mutex
 	done := 0
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, s := range strata {
 		g.Go(func() error {
-			if err := s.sample(ctx); err != nil {
+			if err := s.sample(ctx, most); err != nil {
 				return err
 			}
 			mu.Lock()
@@ -130,13 +131,13 @@ func findOr[T any](list *[]*T, is func(*T) bool, make func() *T) *T {
 	return (*list)[len(*list)-1]
 }
 
-// sample draws instances of a kind and adds up the figures of those that can be
-// solved.
-func (s *stratum) sample(ctx context.Context) error {
+// sample draws instances of a kind, at most so many, and adds up the figures of
+// those that can be solved.
+func (s *stratum) sample(ctx context.Context, most int) error {
 	rng := experiment.Rand("lake", "drift", strconv.Itoa(s.n), strconv.Itoa(s.holes), strconv.Itoa(s.agents))
 	solver := NewSolver()
 	expansions := 0
-	for draws := 0; draws < driftDraws && expansions < driftExpansions && !s.enough(); draws++ {
+	for draws := 0; draws < most && expansions < driftExpansions && !s.enough(); draws++ {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
