@@ -96,14 +96,14 @@ func TestBuildDrawsWhatTheStepDraws(t *testing.T) {
 	var training, validation, benchmark activities.Dataset
 	step(acts.Generate, activities.GenerateInput{Where: where, Spec: spec, Curriculum: first.ID}, &training)
 	step(acts.GenerateValidation, activities.ValidationInput{Where: where, Spec: spec}, &validation)
-	step(acts.GenerateBenchmark, activities.BenchmarkInput{Where: where, Spec: spec, Agents: 3}, &benchmark)
+	step(acts.GenerateBenchmark, activities.BenchmarkInput{Where: where, Spec: spec, Agents: 2}, &benchmark)
 	for _, c := range []struct {
 		step activities.Dataset
 		args []string
 	}{
 		{training, []string{"--round", "0"}},
 		{validation, []string{"--validation"}},
-		{benchmark, []string{"--benchmark", "3"}},
+		{benchmark, []string{"--benchmark", "2"}},
 	} {
 		m, ok, err := acts.Steps.Find(t.Context(), c.step.ID)
 		if err != nil || !ok {

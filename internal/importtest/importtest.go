@@ -23,7 +23,7 @@ var (
 	NoTemporal = Rule{"go.temporal.io/", "only workflows, activities, worker, starter and internal/temporalclient know Temporal"}
 	NoNetwork  = Rule{"net/http", "the domain does no I/O"}
 	NoAWS      = Rule{"github.com/aws/", "only artifact/s3 knows the store's vendor"}
-	NoOpenAI   = Rule{"github.com/sashabaranov/", "only designer/openai knows the model's client"}
+	NoOpenAI   = Rule{"github.com/sashabaranov/", "only designer/openai and endpoint know the model's client"}
 	NoAdapters = []Rule{
 		{"floe/internal/artifact/s3", "only worker, starter and connect list adapters"},
 		{"floe/internal/designer/openai", "only worker lists adapters"},
