@@ -142,7 +142,7 @@ func boot(t *testing.T, env ...string) *machine {
 // shut stops the services with an interrupt, as a person would.
 func (m *machine) shut() {
 	if err := m.dev.Process.Signal(os.Interrupt); err != nil {
-		m.t.Errorf("interrupt starter dev: %v", err)
+		m.t.Errorf("interrupt starter dev: %v\n%s", err, m.log)
 		return
 	}
 	select {
@@ -495,6 +495,21 @@ func TestKilledServicesLoseNothing(t *testing.T) {
 	}
 	if log := m.log.String(); strings.Count(log, "starting it again") < 4 {
 		t.Errorf("the supervisor tells of fewer than four deaths:\n%s", log)
+	}
+}
+
+// TestAStackThatComesBackIsWaitedFor asks at once after the stack was killed.
+func TestAStackThatComesBackIsWaitedFor(t *testing.T) {
+	m := boot(t)
+	for range 3 {
+		pid := m.child("devstack")
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		m.must("list")
+		if now := m.child("devstack"); now == pid {
+			t.Errorf("process %d answered after it was killed", pid)
+		}
 	}
 }
 
