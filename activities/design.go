@@ -7,7 +7,6 @@ import (
 	"floe/internal/artifact"
 	"floe/internal/curriculum"
 	"floe/internal/designer"
-	"floe/internal/env"
 	"floe/internal/experiment"
 	"floe/internal/orders"
 )
@@ -19,7 +18,7 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	if err != nil {
 		return Designed{}, badInput(err)
 	}
-	evidence, err := a.evidence(ctx, in, e)
+	evidence, err := Evidence(ctx, a.Steps, e, in)
 	if err != nil {
 		return Designed{}, classify(ctx, err)
 	}
@@ -76,45 +75,4 @@ func brief(s string) string {
 		return s
 	}
 	return string(r[:most-1]) + "…"
-}
-
-// evidence reads what earlier steps found.
-func (a *Activities) evidence(ctx context.Context, in DesignInput, e env.Environment) (designer.Evidence, error) {
-	base, err := load[experiment.Scorecard](ctx, a.Steps, in.Refs.Base.ID, FileScorecard)
-	if err != nil {
-		return designer.Evidence{}, err
-	}
-	ev := designer.Evidence{
-		Space: e.Space(), Checks: e.Checks(), Groups: e.Groups(),
-		Round: in.Where.Round, Rounds: in.Spec.Rounds, Epochs: in.Spec.Epochs, Samples: in.Spec.Samples,
-		Trainer: in.Spec.Trainer, Reward: in.Spec.Reward, Base: &base,
-	}
-	for _, refs := range append(append([]RoundRefs(nil), in.Refs.Rounds...), in.Round) {
-		r, err := a.roundEvidence(ctx, refs)
-		if err != nil {
-			return designer.Evidence{}, err
-		}
-		ev.History = append(ev.History, r)
-	}
-	return ev, nil
-}
-
-func (a *Activities) roundEvidence(ctx context.Context, refs RoundRefs) (designer.RoundEvidence, error) {
-	r := designer.RoundEvidence{Round: refs.Round}
-	var err error
-	if r.Curriculum, err = load[experiment.Curriculum](ctx, a.Steps, refs.Curriculum.ID, FileCurriculum); err != nil {
-		return r, err
-	}
-	if r.Scorecard, err = load[experiment.Scorecard](ctx, a.Steps, refs.Scorecard.ID, FileScorecard); err != nil {
-		return r, err
-	}
-	if r.Training, err = load[experiment.Training](ctx, a.Steps, refs.Policy.ID, FileTraining); err != nil {
-		return r, err
-	}
-	if refs.Design.ID.Key == "" {
-		return r, nil // this round's own design is what is being asked for
-	}
-	t, err := load[experiment.Transcript](ctx, a.Steps, refs.Design.ID, FileTranscript)
-	r.Rationale = t.Rationale
-	return r, err
 }

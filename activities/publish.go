@@ -95,7 +95,7 @@ func (a *Activities) provenance(ctx context.Context, name string, p *experiment.
 }
 
 func (a *Activities) roundResult(ctx context.Context, refs RoundRefs) (experiment.RoundResult, error) {
-	e, err := a.roundEvidence(ctx, RoundRefs{Curriculum: refs.Curriculum, Scorecard: refs.Scorecard, Policy: refs.Policy})
+	e, err := roundEvidence(ctx, a.Steps, RoundRefs{Curriculum: refs.Curriculum, Scorecard: refs.Scorecard, Policy: refs.Policy})
 	if err != nil {
 		return experiment.RoundResult{}, err
 	}

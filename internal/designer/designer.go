@@ -41,8 +41,13 @@ type Request struct {
 	Reader Reader // understands a reply to the prompt
 	// Seed names this design's stream of draws (see experiment.Seed).
 	Seed string
-	// Calls and Tokens are what model calls may still use.
+	// Calls, Tokens and Cost are what model calls may still use; a Cost of nil is
+	// no bound.
 	Calls, Tokens int
+	Cost          *float64
+	// Record keeps a model call as soon as it was made, so that what it cost counts
+	// whatever becomes of this design. Never nil.
+	Record func(experiment.Attempt) error
 	// Beat says that the designer is alive and what it does. Never nil.
 	Beat func(note string)
 }
@@ -83,6 +88,12 @@ type Limits struct {
 	Seed   string // of the experiment and this design
 	Calls  int    // model calls left to the experiment, repairs included
 	Tokens int    // tokens left to the experiment, prompt and reply
+	// Cost is the money left to the experiment, in the currency of the endpoint's
+	// prices; nil is no bound.
+	Cost *float64
+	// Record keeps each model call as soon as it was made; its error ends the
+	// design. May be nil.
+	Record func(experiment.Attempt) error
 	// Feasible says why no task can be drawn from a row, which a legal curriculum
 	// may hold too (see curriculum.Feasible); nil if that cannot happen.
 	Feasible func(experiment.Row) error
@@ -137,8 +148,15 @@ func newRequest(spec experiment.DesignerSpec, e Evidence, l Limits) (Request, []
 		Spec: spec, Space: e.Space, Shown: shown, Prompt: prompt,
 		Reader: NewReader(e.Space, e.current().Curriculum),
 		Seed:   l.Seed + "/round " + strconv.Itoa(e.Round),
-		Calls:  l.Calls, Tokens: l.Tokens, Beat: l.beat(),
+		Calls:  l.Calls, Tokens: l.Tokens, Cost: l.Cost, Record: l.record(), Beat: l.beat(),
 	}, sections, nil
+}
+
+func (l Limits) record() func(experiment.Attempt) error {
+	if l.Record == nil {
+		return func(experiment.Attempt) error { return nil }
+	}
+	return l.Record
 }
 
 func (l Limits) beat() func(string) {
