@@ -24,6 +24,7 @@ const (
 	ClassNotNumber  Class = "not_a_number" // a setting that is no plain number
 	ClassOutOfRange Class = "out_of_range" // a ratio below 0 or above 1
 	ClassBadSum     Class = "bad_sum"      // shares that do not sum to 1
+	ClassMissing    Class = "missing_size" // a size without data_ratio, where the experiment refuses that
 	ClassDuplicate  Class = "duplicate"    // the same thing said twice
 	ClassAmbiguous  Class = "ambiguous"    // two different answers
 	ClassTruncated  Class = "truncated"    // cut off by the token limit
@@ -40,6 +41,8 @@ type Reading struct {
 	Asked     experiment.Curriculum `json:"asked"` // all sizes, in the space's order; empty unless usable
 	Notes     []string              `json:"notes,omitempty"`
 	Fault     string                `json:"fault,omitempty"` // everything that was wrong, for the model to mend
+	// Trace tells in order what was found in the reply and what was decided.
+	Trace []string `json:"trace,omitempty"`
 }
 
 // sumTolerance is how far shares may be from 1 and still be normalised;
