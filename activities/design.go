@@ -22,7 +22,7 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	if err != nil {
 		return Designed{}, classify(ctx, err)
 	}
-	d, err := a.Designer(in.Spec.Designer)
+	d, err := a.designer(in.Spec.Designer)
 	if err != nil {
 		return Designed{}, badInput(err)
 	}
@@ -48,11 +48,19 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	if err != nil {
 		return Designed{}, err
 	}
-	return a.designed(ctx, m, done)
+	return a.designed(ctx, in, m, done)
+}
+
+// designer makes the designer that a spec asks for.
+func (a *Activities) designer(spec experiment.DesignerSpec) (designer.Designer, error) {
+	if spec.Kind == "human" {
+		return person{}, nil
+	}
+	return a.Designer(spec)
 }
 
 // designed sums up a transcript. A design that was found done costs nothing.
-func (a *Activities) designed(ctx context.Context, m artifact.Manifest, done Done) (Designed, error) {
+func (a *Activities) designed(ctx context.Context, in DesignInput, m artifact.Manifest, done Done) (Designed, error) {
 	var t experiment.Transcript
 	if err := a.Steps.ReadJSON(ctx, m, FileTranscript, &t); err != nil {
 		return Designed{}, classify(ctx, err)
@@ -62,6 +70,12 @@ func (a *Activities) designed(ctx context.Context, m artifact.Manifest, done Don
 		out.ModelCalls = len(t.Attempts)
 		for _, c := range t.Attempts {
 			out.ModelTokens += c.PromptTokens + c.CompletionTokens
+		}
+	}
+	if out.NeedsApproval = needsApproval(in, t); out.NeedsApproval != "" {
+		var err error
+		if out.Decided, err = a.found(ctx, in, m.ID); err != nil {
+			return Designed{}, classify(ctx, err)
 		}
 	}
 	return out, nil

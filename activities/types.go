@@ -35,7 +35,9 @@ type RoundRefs struct {
 	Dataset    Done `json:"dataset"`
 	Policy     Done `json:"policy"`
 	Scorecard  Done `json:"scorecard"`
-	Design     Done `json:"design"` // the proposal for the next round
+	Design     Done `json:"design"` // what the next round uses: the proposal, or the decision about it
+	// Proposal is the designer's call where a person decided about it.
+	Proposal Done `json:"proposal,omitzero"`
 }
 
 // BenchmarkRefs are the artifacts of one held-out set.
@@ -146,6 +148,11 @@ type Designed struct {
 	Changes     int    `json:"changes"`
 	ModelCalls  int    `json:"model_calls"`
 	ModelTokens int    `json:"model_tokens"`
+	// NeedsApproval says why a person must decide before the proposal is used;
+	// empty if none must.
+	NeedsApproval string `json:"needs_approval,omitempty"`
+	// Decided is the decision, if an earlier run of the experiment has one.
+	Decided *Decided `json:"decided,omitempty"`
 }
 
 // PublishInput writes the report.

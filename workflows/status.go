@@ -18,6 +18,8 @@ type Status struct {
 	Base     *experiment.Rates   `json:"base,omitempty"` // the untrained policy
 	Done     []RoundFigures      `json:"done"`
 	Report   string              `json:"report,omitempty"`
+	// Waiting is the proposal that a person has to decide about, in StateWaiting.
+	Waiting *Waiting `json:"waiting,omitempty"`
 }
 
 // RoundFigures is one finished round in a status.
@@ -31,7 +33,10 @@ type RoundFigures struct {
 func (s Status) details() string {
 	line := s.State
 	p := s.Progress
-	if p.Step != "" && s.State != StateDone {
+	switch {
+	case s.State == StateWaiting && s.Waiting != nil:
+		line = fmt.Sprintf("%s: **%s**: %s\n\n    starter design show %s", s.Position(), s.State, s.Waiting.Reason, s.Name)
+	case p.Step != "" && s.State != StateDone:
 		line = fmt.Sprintf("%s: %s", s.Position(), p.Step)
 		if p.Total > 0 {
 			line += fmt.Sprintf(", %d %%", 100*p.Done/p.Total)
@@ -45,7 +50,7 @@ func (s Status) details() string {
 	}
 	for _, r := range s.Done {
 		line += fmt.Sprintf("\n\nround %d: %s valid, %s optimal; next design: %s", r.Round,
-			percent(r.Rates.ValidRate()), percent(r.Rates.OptimalRate()), r.Outcome)
+			percent(r.Rates.ValidRate()), percent(r.Rates.OptimalRate()), loud(r.Outcome))
 	}
 	return line
 }
@@ -70,4 +75,15 @@ func (s *Status) enter(ctx workflow.Context, state string) error {
 	s.State = state
 	s.show(ctx)
 	return workflow.UpsertTypedSearchAttributes(ctx, AttrState.ValueSet(state))
+}
+
+// Fallback is the outcome of a design of which nothing could be used.
+const Fallback = "fallback"
+
+// loud makes a design that was not used stand out among those that were.
+func loud(outcome string) string {
+	if outcome == Fallback {
+		return "**design_fallback** (nothing usable came; the last curriculum stays)"
+	}
+	return outcome
 }

@@ -32,6 +32,8 @@ type Transcript struct {
 	Measures *Measures `json:"measures,omitempty"`
 	// By is the person who approved or edited the proposal; empty when nobody did.
 	By string `json:"by,omitempty"`
+	// Decision is what a person decided about the proposal; nil when nobody did.
+	Decision *Decision `json:"decision,omitempty"`
 }
 
 // Measures describe in plain numbers how a designer behaved: Asked against what
