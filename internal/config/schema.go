@@ -88,6 +88,8 @@ func (s schema) value(f field, path string) object {
 		return bounded(object{{"type", "number"}}, "minimum", "maximum", f.in.Min, f.in.Max)
 	case reflect.Int, reflect.Int64:
 		return bounded(object{{"type", "integer"}}, "minimum", "maximum", f.in.Min, f.in.Max)
+	case reflect.Bool:
+		return object{{"type", "boolean"}}
 	default:
 		panic(fmt.Sprintf("%s is of type %s, which has no schema", path, f.typ))
 	}
