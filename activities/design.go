@@ -35,11 +35,14 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	}{designer.Version, in.Spec.Designer, evidence, name}
 	m, done, err := a.step(ctx, in.Where, "design", inputs, func(ctx context.Context, _ experiment.StepID, report func(int, int, string)) ([]artifact.Body, error) {
 		report(0, 1, in.Spec.Designer.Kind)
-		t, err := designer.Design(ctx, d, in.Spec.Designer, evidence, designer.Limits{
-			Seed: name, Calls: in.ModelCalls, Tokens: in.ModelTokens,
-			Feasible: curriculum.Feasible(e, orders.Training(in.Spec, in.Where.Round+1, experiment.Curriculum{})),
-			Beat:     func(note string) { report(0, 1, note) },
-		})
+		limits, err := a.purse(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		limits.Seed = name
+		limits.Feasible = curriculum.Feasible(e, orders.Training(in.Spec, in.Where.Round+1, experiment.Curriculum{}))
+		limits.Beat = func(note string) { report(0, 1, note) }
+		t, err := designer.Design(ctx, d, in.Spec.Designer, evidence, limits)
 		if err != nil {
 			return nil, err
 		}
