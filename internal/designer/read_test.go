@@ -278,7 +278,7 @@ func TestAllFaultsAreNamedAtOnce(t *testing.T) {
 
 func TestReadKeepsItsHandsOffThePresent(t *testing.T) {
 	present := inForce()
-	r := designer.NewReader(pond(), present)
+	r := designer.NewReader(pond(), present, designer.MissingKeep)
 	present.Rows[0].DataRatio = 7
 	if got := r.Read(block("sizes: {4x4: {data_ratio: 0.3}}\n"), "stop"); got.Class != designer.ClassOK || got.Asked.Rows[0].DataRatio != 0.5 {
 		t.Errorf("class %s, fault %q, asked %+v", got.Class, got.Fault, got.Asked)
