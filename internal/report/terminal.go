@@ -15,6 +15,7 @@ const (
 	dim    = "\x1b[2m"
 	cyan   = "\x1b[36m"
 	yellow = "\x1b[33m"
+	red    = "\x1b[31m"
 )
 
 // terminal writes lines no wider than width.
