@@ -32,6 +32,19 @@ func Evidence(ctx context.Context, steps artifact.Steps, e env.Environment, in D
 	return ev, nil
 }
 
+// StoredDesign is what was asked for after a round that is finished, out of the
+// references of its experiment; false if that round has not been validated. What a
+// workflow still had to spend then is not in it.
+func StoredDesign(spec experiment.Spec, refs Refs, round int) (DesignInput, bool) {
+	if round < 0 || round >= len(refs.Rounds) || refs.Rounds[round].Scorecard.ID.Key == "" {
+		return DesignInput{}, false
+	}
+	in := DesignInput{Where: Where{Name: spec.Name, Round: round}, Spec: spec, Refs: refs, Round: refs.Rounds[round]}
+	in.Refs.Rounds = refs.Rounds[:round]
+	in.Round.Design = Done{}
+	return in, true
+}
+
 func roundEvidence(ctx context.Context, steps artifact.Steps, refs RoundRefs) (designer.RoundEvidence, error) {
 	r := designer.RoundEvidence{Round: refs.Round}
 	var err error

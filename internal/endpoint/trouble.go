@@ -103,6 +103,8 @@ func (e Endpoint) sentence(model string, status int) string {
 	switch {
 	case status == http.StatusUnauthorized && e.key == "" && e.user == nil:
 		return e.host + " wants a key, and " + e.noKey()
+	case status == http.StatusUnauthorized && e.key == "":
+		return "the user in the URL was refused by " + e.host
 	case status == http.StatusUnauthorized:
 		return fmt.Sprintf("the key in %s was refused by %s", e.keyFrom(), e.host)
 	case status == http.StatusForbidden:
