@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 
@@ -44,8 +45,12 @@ func TestTheEvidenceOfAFinishedRoundIsWhatItsDesignerWasShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body, err := json.Marshal(again); err != nil || string(body) != string(shown.Evidence) {
-		t.Errorf("%v: rebuilt\n%s\nwas shown\n%s", err, body, shown.Evidence)
+	var was bytes.Buffer
+	if err := json.Compact(&was, shown.Evidence); err != nil {
+		t.Fatal(err)
+	}
+	if body, err := json.Marshal(again); err != nil || string(body) != was.String() {
+		t.Errorf("%v: rebuilt\n%s\nwas shown\n%s", err, body, &was)
 	}
 	for _, round := range []int{-1, 1} {
 		if _, ok := activities.StoredDesign(in.Spec, refs, round); ok {
