@@ -15,8 +15,9 @@ import (
 	"floe/internal/env"
 )
 
-// mostBlock bounds what is parsed.
-const mostBlock = 64 << 10
+// mostBlock bounds what is parsed: ten times what an answer needs. It also makes
+// reading linear, since the YAML parser is not where there are many comments.
+const mostBlock = 16 << 10
 
 const dataRatio = curriculum.FieldShare
 
@@ -159,6 +160,9 @@ func (r Reader) rows(a *answer, n *yaml.Node) {
 			continue
 		}
 		a.rows = append(a.rows, size)
+		if p.key != size {
+			a.trace.say("%s was read as the size %s.", p.key, size)
+		}
 		r.row(a, size, p.value)
 	}
 }
