@@ -20,6 +20,9 @@ const (
 	UpdateReject  = "reject"  // takes a Rejection
 )
 
+// KindDecided is the kind of refusal of a decision that comes too late.
+const KindDecided = "Decided"
+
 // Approval uses a proposal as it is.
 type Approval struct {
 	By   string `json:"by"`
@@ -137,7 +140,7 @@ func on[T any](ctx workflow.Context, g *gate, name string, check func(T) error, 
 		},
 		workflow.UpdateHandlerOptions{Validator: func(_ workflow.Context, arg T) error {
 			if d := g.current; d != nil {
-				return fmt.Errorf("decided already: %s by %s at %s", d.Verdict, d.By, d.At)
+				return temporal.NewApplicationError(fmt.Sprintf("decided already: %s by %s at %s", d.Verdict, d.By, d.At), KindDecided)
 			}
 			return check(arg)
 		}})
@@ -251,5 +254,5 @@ func errorsOf(faults ...string) error {
 	if len(told) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s", strings.Join(told, "; "))
+	return temporal.NewApplicationError(strings.Join(told, "; "), activities.KindBadInput)
 }

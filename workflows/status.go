@@ -29,12 +29,15 @@ type RoundFigures struct {
 	Outcome string           `json:"outcome"` // of the design
 }
 
+// Waits says whether a person has to decide before the experiment goes on.
+func (s Status) Waits() bool { return s.State == StateWaiting && s.Waiting != nil }
+
 // details is the line that the Temporal UI shows on top of the experiment.
 func (s Status) details() string {
 	line := s.State
 	p := s.Progress
 	switch {
-	case s.State == StateWaiting && s.Waiting != nil:
+	case s.Waits():
 		line = fmt.Sprintf("%s: **%s**: %s\n\n    starter design show %s", s.Position(), s.State, s.Waiting.Reason, s.Name)
 	case p.Step != "" && s.State != StateDone:
 		line = fmt.Sprintf("%s: %s", s.Position(), p.Step)

@@ -38,6 +38,17 @@ func Proposal(w io.Writer, d Design, opts Options) error {
 	})
 }
 
+// Edit writes the curriculum that a person asks for against the present one, as it
+// would be used, with every repair that was needed. It fails only when w does.
+func Edit(w io.Writer, present, used experiment.Curriculum, repairs []string, opts Options) error {
+	return write(w, opts, "edit", func(t *terminal) {
+		t.table(diffTable(present, used), 1)
+		for _, repair := range repairs {
+			t.wrapped("! ", yellow, repair)
+		}
+	})
+}
+
 // Part says what of a transcript is written.
 type Part struct {
 	Attempt int  // the call of this number, from 1; 0 is all, and all around them
