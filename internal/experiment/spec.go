@@ -10,6 +10,7 @@ package experiment
 //	min, max inclusive bounds; for lists they bound the length of the list
 //	each_min, each_max  inclusive bounds of a list's entries
 //	enum     the values allowed, separated by "|"
+//	lines    the most characters of a text that may have several lines
 //	pattern  the regular expression that a string matches; want says it in words
 //	required "true" when the file must say it
 type Spec struct {
@@ -70,14 +71,14 @@ type DesignerSpec struct {
 	Kind       string   `json:"kind" yaml:"kind" default:"learnability" enum:"fixed|random|uniform|linear|learnability|regret|replay|human|openai|trained|base" doc:"fixed keeps round 0's curriculum (the paper's baseline); random redraws it; uniform, linear, learnability, regret and replay are classical rules; human waits for a person; openai asks a model behind an endpoint; trained asks the checkpoint of the round (the paper's designer), base the untrained weights (its control)."`
 	Context    string   `json:"context" yaml:"context" default:"V6" enum:"V1|V2|V3|V4|V5|V6|custom" doc:"What the designer sees (paper: V1 to V6); custom shows the sections listed."`
 	Sections   []string `json:"sections,omitempty" yaml:"sections" min:"1" doc:"Sections of a custom context, in order: failures, guidelines, history, designed-history, summary, training."`
-	Guidelines string   `json:"guidelines,omitempty" yaml:"guidelines" doc:"Text that takes the place of the guidelines section's own."`
+	Guidelines string   `json:"guidelines,omitempty" yaml:"guidelines" lines:"20000" doc:"Text that takes the place of the guidelines section's own."`
 	Details    string   `json:"details" yaml:"details" default:"bookkeeping" enum:"bookkeeping|full" doc:"Depth of the training details in V6 (paper's main result: bookkeeping)."`
 
 	Endpoint    string   `json:"endpoint,omitempty" yaml:"endpoint" doc:"Who is asked: a name in the worker's endpoints file, or the base URL of an OpenAI-compatible server; OPENAI_BASE_URL of the worker when absent. Keys come from the worker, never from this file."`
 	Model       string   `json:"model,omitempty" yaml:"model" doc:"Model to ask; needed for kind openai."`
 	Temperature float64  `json:"temperature" yaml:"temperature" default:"0" min:"0" max:"2" doc:"Sampling temperature; 0 is really sent."`
 	MaxTokens   int      `json:"max_tokens" yaml:"max_tokens" default:"4096" min:"16" max:"1000000" doc:"Longest reply."`
-	Stop        []string `json:"stop,omitempty" yaml:"stop" doc:"Texts at which a reply ends."`
+	Stop        []string `json:"stop,omitempty" yaml:"stop" lines:"100" doc:"Texts at which a reply ends."`
 	Thinking    string   `json:"thinking" yaml:"thinking" default:"default" enum:"default|on|off" doc:"Whether the model thinks before it answers (chat_template_kwargs.enable_thinking); default leaves it to the server."`
 	Structured  string   `json:"structured" yaml:"structured" default:"none" enum:"none|json_schema" doc:"json_schema has the endpoint hold replies to the form asked for; not all endpoints can."`
 	Repairs     int      `json:"repairs" yaml:"repairs" default:"2" min:"0" max:"10" doc:"Times a model may correct a reply that could not be used; after that the last curriculum stays."`
