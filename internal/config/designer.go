@@ -12,12 +12,8 @@ import (
 	"floe/internal/experiment"
 )
 
-// Which settings of the designer are read by some kinds only: by those that ask a
-// model, and by those whose answer is a text.
-var (
-	askingSettings  = []string{"endpoint", "model", "temperature", "max_tokens", "stop", "thinking", "structured", "repairs"}
-	readingSettings = []string{"missing"}
-)
+// askingSettings are read only by kinds that ask a model.
+var askingSettings = []string{"endpoint", "model", "temperature", "max_tokens", "stop", "thinking", "structured", "repairs", "missing"}
 
 // endpointName is how the worker's endpoints file names one.
 var endpointName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
@@ -64,29 +60,20 @@ func (d *decoder) checkAsked(kind designer.Kind, spec experiment.Spec) {
 // checkIdle refuses settings that the kind does not read. What has its default is
 // let pass: effective files say everything.
 func (d *decoder) checkIdle(kind designer.Kind, g experiment.DesignerSpec) {
-	var asking, reading []string
+	if kind.Asks {
+		return
+	}
+	var asking []string
 	for _, k := range designer.Kinds {
 		if k.Asks {
 			asking = append(asking, k.Name)
 		}
-		if !k.Rule {
-			reading = append(reading, k.Name)
-		}
 	}
-	if !kind.Asks {
-		d.idle(g, askingSettings, kind.Name, "a model is asked", asking)
-	}
-	if kind.Rule {
-		d.idle(g, readingSettings, kind.Name, "a text is read", reading)
-	}
-}
-
-func (d *decoder) idle(g experiment.DesignerSpec, keys []string, kind, when string, kinds []string) {
 	v := reflect.ValueOf(g)
 	for _, f := range fieldsOf(v.Type()) {
 		at := strict.Join("designer", f.key)
-		if _, given := d.given[at]; given && slices.Contains(keys, f.key) && !f.isDefault(v.Field(f.index)) && d.sound(at) {
-			d.Add(d.at(at), at, "found a setting that kind %s does not read; want it only where %s: kind %s", kind, when, strict.OneOf(kinds))
+		if _, given := d.given[at]; given && slices.Contains(askingSettings, f.key) && !f.isDefault(v.Field(f.index)) && d.sound(at) {
+			d.Add(d.at(at), at, "found a setting that kind %s does not read; want it only where a model is asked: kind %s", kind.Name, strict.OneOf(asking))
 		}
 	}
 }

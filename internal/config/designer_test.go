@@ -38,7 +38,7 @@ func TestDesignersThatCouldNotWorkAreRefused(t *testing.T) {
 				"f.yaml:3:65: designer.stop: found a setting that kind human does not read; want it only where a model is asked: kind one of openai, trained, base\n" +
 				"f.yaml:3:79: designer.repairs: found a setting that kind human does not read; want it only where a model is asked: kind one of openai, trained, base",
 		},
-		{"missing sizes of a rule", "{kind: random, missing: zero}", "3:35: designer.missing: found a setting that kind random does not read; want it only where a text is read: kind one of human, openai, trained, base"},
+		{"missing sizes of a rule", "{kind: random, missing: zero}", "3:35: designer.missing: found a setting that kind random does not read; want it only where a model is asked: kind one of openai, trained, base"},
 		{"guidelines that are not shown", "{context: V1, guidelines: be bold}", "3:37: designer.guidelines: found a text, and context V1 does not show the section guidelines; want one that does, such as V2"},
 		{"depth of what is not shown", "{context: V3, details: full}", "3:34: designer.details: found full, and context V3 does not show the section training; want one that does, such as V6"},
 
@@ -68,7 +68,7 @@ func TestDesignersThatWorkAreTaken(t *testing.T) {
 		"{kind: openai, model: m}",
 		"{kind: openai, model: m, endpoint: 'http://127.0.0.1:8000/v1', temperature: 1, stop: [\"\\n\\n\", END], thinking: 'off', structured: json_schema, missing: refuse}",
 		"{kind: openai, endpoint: lab.gpu-1}", // the worker knows its model
-		"{kind: human, approve: true, missing: zero, min_share: 0.01}",
+		"{kind: human, approve: true, min_share: 0.01}",
 		"{kind: replay, context: V3}",
 		"{kind: linear}",
 		"{kind: uniform, context: V1, trivial: stop}",
