@@ -28,7 +28,7 @@ waits, at no cost, until one of approve, edit and reject is called.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.designShowCmd(), a.designApproveCmd(), a.designEditCmd(), a.designRejectCmd())
+	c.AddCommand(a.designShowCmd(), a.designApproveCmd(), a.designEditCmd(), a.designRejectCmd(), a.designReplayCmd(), a.designParseCmd())
 	return c
 }
 
@@ -147,8 +147,11 @@ func (a *app) waiting(ctx context.Context, name string) (*workflows.Waiting, err
 	id := workflows.ExperimentID(name)
 	d, err := describe(ctx, c, id)
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
-		_, err := a.doc(ctx, name, activities.DocSpec)
-		return nil, err // results outlive the server
+		_, err := a.doc(ctx, name, activities.DocSpec) // results outlive the server
+		if codeOf(ctx, err) == exitNotFound {
+			err = fail(exitNotFound, "no experiment is called %s; `starter list` shows what there is", name)
+		}
+		return nil, err
 	}
 	if err != nil {
 		return nil, err
@@ -174,7 +177,7 @@ func (a *app) designText(d design) report.Design {
 		return out
 	}
 	out.State = fmt.Sprintf("%s since %s: %s", workflows.StateWaiting, local(d.Waiting.Since), d.Waiting.Reason)
-	out.Next = a.decideWith(d.Name)
+	out.Next = append([]string{a.command("transcript show "+d.Name, a.repeatData()...) + "   # the evidence"}, a.decideWith(d.Name)...)
 	return out
 }
 

@@ -200,6 +200,17 @@ func columnWidths(tab table) []int {
 			widths[i] = max(widths[i], textWidth(clean(row[i].Text)))
 		}
 	}
+	at := 0
+	for _, g := range tab.Groups {
+		used := -columnGap
+		for range max(g.Span, 1) {
+			used += widths[at] + columnGap
+			at++
+		}
+		if g.Text != "" {
+			widths[at-1] += max(0, textWidth(clean(g.Text))+2-used) // with a blank on either side
+		}
+	}
 	return widths
 }
 

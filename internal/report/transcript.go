@@ -67,7 +67,7 @@ func Transcript(w io.Writer, d Design, p Part, opts Options) error {
 		}
 		for _, s := range d.Transcript.Sections {
 			t.section("Shown: "+clean(s.Name), "")
-			t.verbatim(s.Text)
+			t.markdown(s.Text)
 		}
 		t.prompt(d.Transcript)
 		for _, a := range data.Attempts {
@@ -170,7 +170,7 @@ func (t *terminal) prompt(tr experiment.Transcript) {
 		}
 	}
 	t.section("Prompt", plural(len([]rune(tr.Prompt)), "character"))
-	t.verbatim(text)
+	t.markdown(text)
 }
 
 func (t *terminal) call(a attemptData, raw bool) {
