@@ -68,3 +68,12 @@ func (c *conversation) cost(r endpoint.Reply) float64 {
 	}
 	return c.prices.Cost(r.PromptTokens, r.CompletionTokens)
 }
+
+// Price is the money for so many tokens; false if the endpoint's prices are not
+// known.
+func (d *Designer) Price(promptTokens, replyTokens int) (money float64, known bool) {
+	if d.prices == nil {
+		return 0, false
+	}
+	return d.prices.Cost(promptTokens, replyTokens), true
+}
