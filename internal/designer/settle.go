@@ -111,3 +111,8 @@ func withKnobs(row, standing experiment.Row, space env.Space) experiment.Row {
 	}
 	return full
 }
+
+// ProposalOf is the proposal that a usable reading makes.
+func ProposalOf(r Reading) Proposal {
+	return Proposal{Asked: r.Asked, Rationale: r.Rationale, Notes: r.Notes, Normalised: r.Class == ClassNormalised}
+}
