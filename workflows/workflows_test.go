@@ -27,6 +27,7 @@ type stage struct {
 	calls  []string
 	states []string // of what was published
 	rounds []activities.DesignInput
+	design func(activities.DesignInput) activities.Designed // if not the usual one
 }
 
 func spec() experiment.Spec {
@@ -77,6 +78,9 @@ func newStage(t *testing.T, train func(context.Context, activities.TrainInput) (
 	})
 	s.OnActivity(a.Design, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.DesignInput) (activities.Designed, error) {
 		s.rounds = append(s.rounds, in)
+		if s.design != nil {
+			return s.design(in), nil
+		}
 		return activities.Designed{Done: done("design", in.Where.Round), Outcome: "ok", ModelCalls: 3, ModelTokens: 400}, nil
 	})
 	s.OnActivity(a.Publish, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.PublishInput) (activities.Published, error) {
