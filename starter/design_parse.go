@@ -128,7 +128,7 @@ func parseSpec(f parseFlags) (experiment.Spec, error) {
 	if f.spec != "" {
 		return loadSpec(f.spec, f.sets)
 	}
-	return config.Load("no file", []byte("name: parse\n"), f.sets, all.Open)
+	return config.Load("no file", []byte("name: parse\ndesigner: {kind: openai, model: any}\n"), f.sets, all.Open)
 }
 
 func (a *app) showParsed(p parsedReply) error {

@@ -22,13 +22,13 @@ func parse(t *testing.T, reply string, args ...string) (stdout, stderr string, c
 }
 
 func TestParseShowsClassCurriculumAndReasons(t *testing.T) {
-	out, errOut, code := parse(t, goodReply, "--set", "designer.kind=openai", "--set", "designer.model=m", "--set", "designer.missing=zero", "--set", "designer.min_share=0.02")
+	out, errOut, code := parse(t, goodReply, "--set", "designer.missing=zero", "--set", "designer.min_share=0.02")
 	if code != exitOK || errOut != "" {
 		t.Fatalf("code %d: %s", code, errOut)
 	}
 	for _, want := range []string{
 		"class      normalised", "outcome    projected", "more of  [31m5x5",
-		"What stands after the last </think> is read", "3 was read as the size 3x3.", "7x7 was left out and gets no samples",
+		"What stands after the last </think> is read", "3 was read as the size 3x3.", "these get no samples: 7x7, 8x8, 9x9, 10x10",
 		"data_ratio summed to 0.99 and was brought to 1", "5x5 hole_ratio 0.90 -> 0.50", "at least min_share",
 		"SIZE", "0.9 -> 0.5",
 	} {
@@ -42,7 +42,7 @@ func TestParseShowsClassCurriculumAndReasons(t *testing.T) {
 }
 
 func TestParseGivesJSON(t *testing.T) {
-	out, _, code := parse(t, goodReply, "--set", "designer.kind=openai", "--set", "designer.model=m", "--set", "designer.missing=zero", "-o", "json")
+	out, _, code := parse(t, goodReply, "--set", "designer.missing=zero", "-o", "json")
 	var p parsedReply
 	if err := json.Unmarshal([]byte(out), &p); err != nil || code != exitOK {
 		t.Fatal(err, code)
@@ -62,7 +62,7 @@ func TestParseRefusesWithItsClass(t *testing.T) {
 	}{
 		{"I think 5x5 needs more.", "no_block", nil},
 		{"", "empty", nil},
-		{goodReply, "missing_size", []string{"--set", "designer.kind=openai", "--set", "designer.model=m", "--set", "designer.missing=refuse"}},
+		{goodReply, "missing_size", []string{"--set", "designer.missing=refuse"}},
 		{goodReply, "truncated", []string{"--finish-reason", "length"}},
 		{strings.Repeat("word ", 1<<17), "not_yaml", nil},
 	} {

@@ -199,35 +199,36 @@ func (r Reader) sumFault(given, kept float64) string {
 // says whether sizes without a data_ratio keep their samples.
 func (r Reader) assemble(a *answer, keep bool) experiment.Curriculum {
 	var given experiment.Curriculum
+	var kept, emptied []string
 	for _, size := range r.space.Sizes {
-		row := experiment.Row{Size: size}
-		var ok bool
-		if row.DataRatio, ok = a.value(size, dataRatio); !ok {
-			row.DataRatio = r.left(a, size, keep)
+		share, ok := a.value(size, dataRatio)
+		switch stands := standing(r.previous, size).DataRatio; {
+		case ok:
+		case keep:
+			share = stands
+			kept = append(kept, size+" "+number(share))
+		default:
+			emptied = append(emptied, size)
 		}
-		for _, k := range r.space.Knobs {
-			if v, ok := a.value(size, k.Name); ok {
-				row.Knobs = append(row.Knobs, experiment.Knob{Name: k.Name, Value: v})
-			} else if slices.Contains(a.rows, size) {
-				a.note("%s was given no %s and keeps its own", size, k.Name)
-			}
-		}
-		given.Rows = append(given.Rows, row)
+		given.Rows = append(given.Rows, experiment.Row{Size: size, DataRatio: share, Knobs: r.knobs(a, size)})
+	}
+	if len(kept) > 0 {
+		a.note("given no data_ratio, these keep theirs: %s", strings.Join(kept, ", "))
+	}
+	if len(emptied) > 0 {
+		a.note("given no data_ratio, these get no samples: %s", strings.Join(emptied, ", "))
 	}
 	return complete(given, r.previous, r.space)
 }
 
-// left is the share of a size that was given none, noted.
-func (r Reader) left(a *answer, size string, keep bool) float64 {
-	share := standing(r.previous, size).DataRatio
-	switch {
-	case r.missing == MissingZero:
-		a.note("%s was left out and gets no samples", size)
-		return 0
-	case !keep && share > 0:
-		a.note("%s was left out and gets no samples: the others sum to 1", size)
-		return 0
+// knobs are those that were given for a size.
+func (r Reader) knobs(a *answer, size string) (given []experiment.Knob) {
+	for _, k := range r.space.Knobs {
+		if v, ok := a.value(size, k.Name); ok {
+			given = append(given, experiment.Knob{Name: k.Name, Value: v})
+		} else if slices.Contains(a.rows, size) {
+			a.note("%s was given no %s and keeps its own", size, k.Name)
+		}
 	}
-	a.note("%s was given no data_ratio and keeps %s", size, number(share))
-	return share
+	return given
 }

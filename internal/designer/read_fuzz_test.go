@@ -68,7 +68,7 @@ func TestReadingTakesLinearTime(t *testing.T) {
 		for name, text := range map[string]string{"bare": part, "in fences": block("sizes: " + part) + "\n"} {
 			ratio := math.Inf(1)
 			for tries := 0; tries < 4 && ratio > most; tries++ {
-				ratio = min(ratio, fastest(strings.Repeat(text, 16))/fastest(strings.Repeat(text, 4)))
+				ratio = min(ratio, fastest(strings.Repeat(text, 8))/fastest(strings.Repeat(text, 2)))
 			}
 			if ratio > most {
 				t.Errorf("%q %s: four times the text takes %.1f times as long; want about 4", unit, name, ratio)

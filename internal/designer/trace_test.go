@@ -100,11 +100,11 @@ func TestSizesThatAreLeftOut(t *testing.T) {
 		shares               [3]float64
 		says                 string
 	}{
-		{"kept", designer.MissingKeep, without10("0.4"), designer.ClassOK, [3]float64{0.4, 0.4, 0.2}, "10x10 was given no data_ratio and keeps 0.2"},
-		{"kept, but nothing is left", designer.MissingKeep, without10("0.6"), designer.ClassOK, [3]float64{0.4, 0.6, 0}, "10x10 was left out and gets no samples: the others sum to 1"},
+		{"kept", designer.MissingKeep, without10("0.4"), designer.ClassOK, [3]float64{0.4, 0.4, 0.2}, "given no data_ratio, these keep theirs: 10x10 0.2"},
+		{"kept, but nothing is left", designer.MissingKeep, without10("0.6"), designer.ClassOK, [3]float64{0.4, 0.6, 0}, "given no data_ratio, these get no samples: 10x10"},
 		{"kept, nearer to 1 with it", designer.MissingKeep, without10("0.39"), designer.ClassNormalised, [3]float64{0.404, 0.3939, 0.202}, "summed to 0.99"},
 		{"kept, in doubt", designer.MissingKeep, without10("0.5"), designer.ClassBadSum, [3]float64{}, "the sizes left out have 0.2 now"},
-		{"zero", designer.MissingZero, without10("0.6"), designer.ClassOK, [3]float64{0.4, 0.6, 0}, "10x10 was left out and gets no samples"},
+		{"zero", designer.MissingZero, without10("0.6"), designer.ClassOK, [3]float64{0.4, 0.6, 0}, "given no data_ratio, these get no samples: 10x10"},
 		{"zero never keeps", designer.MissingZero, without10("0.4"), designer.ClassBadSum, [3]float64{}, "the others get no samples; want 1"},
 		{"zero, but named", designer.MissingZero, knobsOnly, designer.ClassMissing, [3]float64{}, "no data_ratio was given for 10x10"},
 		{"kept, only named", designer.MissingKeep, knobsOnly, designer.ClassOK, [3]float64{0.5, 0.5, 0}, "10x10"},

@@ -83,9 +83,9 @@ type DesignerSpec struct {
 	Structured  string   `json:"structured" yaml:"structured" default:"none" enum:"none|json_schema" doc:"json_schema has the endpoint hold replies to the form asked for; not all endpoints can."`
 	Repairs     int      `json:"repairs" yaml:"repairs" default:"2" min:"0" max:"10" doc:"Times a model may correct a reply that could not be used; after that the last curriculum stays."`
 
-	Missing  string  `json:"missing" yaml:"missing" default:"keep" enum:"keep|zero|refuse" doc:"What becomes of a size that a reply leaves out (open in the paper): it keeps its row, gets no samples, or the reply is refused."`
+	Missing  string  `json:"missing" yaml:"missing" default:"keep" enum:"keep|zero|refuse" doc:"What becomes of a size to which a reply gives no data_ratio (open in the paper): keep leaves it its own, or no samples if the other sizes sum to 1 without it; zero gives it no samples; refuse asks for another reply."`
 	MinShare float64 `json:"min_share" yaml:"min_share" default:"0" min:"0" max:"0.125" doc:"Least data_ratio that a size keeps (ours; 0 leaves the designer free)."`
-	Trivial  string  `json:"trivial" yaml:"trivial" default:"warn" enum:"ignore|warn|stop" doc:"What to do about a proposal that puts all samples on sizes that are mastered already (ours): nothing, say so, or stop and wait for a person."`
+	Trivial  string  `json:"trivial" yaml:"trivial" default:"warn" enum:"ignore|warn|stop" doc:"What to do about a proposal that puts at least 99 % of the samples on sizes that are mastered already, 95 % of at least 20 answers valid (ours): nothing, say so, or stop and wait for a person."`
 	Approve  bool    `json:"approve" yaml:"approve" default:"false" doc:"Whether a person must approve each proposal before it is used."`
 }
 
