@@ -59,7 +59,7 @@ fuzz: ## fuzz every parser for FUZZTIME each (default 30s)
 	@scripts/fuzz $${FUZZTIME:-30s}
 
 histories: build ## record the histories that the replay test replays (after a change of workflows that is meant)
-	$(GO) test ./starter -run 'Whole|Cancel' -count=1 -record
+	$(GO) test ./starter -run 'Whole|Cancel|APersonDesigns' -count=1 -record
 
 schema: build ## write docs/experiment.schema.json anew
 	$(BIN)/starter schema > docs/experiment.schema.json

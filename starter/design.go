@@ -107,10 +107,10 @@ func (a *app) design(ctx context.Context, name string, round roundFlag) (design,
 	}
 	i := slices.IndexFunc(refs.Rounds, func(r activities.RoundRefs) bool { return r.Round == want })
 	switch {
-	case len(refs.Rounds) == 0:
+	case want < 0:
 		return design{}, fail(exitNotFound, "nothing has been designed in %s yet", name)
 	case i < 0:
-		return design{}, fail(exitNotFound, "%s has no design after round %d; there are those after rounds 0 to %d", name, want, refs.Rounds[len(refs.Rounds)-1].Round)
+		return design{}, fail(exitNotFound, "%s has no design after round %d yet", name, want)
 	}
 	return a.readDesign(ctx, design{Name: name, Round: want}, refs.Rounds[i].Curriculum, refs.Rounds[i].Design)
 }
