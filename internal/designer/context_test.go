@@ -73,6 +73,12 @@ func TestCustomContextsShowTheirSectionsAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestACustomPromptReadsAsItDid(t *testing.T) {
+	spec := custom("training", "history", "guidelines")
+	spec.Details, spec.Guidelines = "full", "- Change at most two sizes.\n- Say what you expect."
+	golden(t, "custom-round1.md", composed(t, spec, 1))
+}
+
 func TestCustomSectionsStandInTheOrderListed(t *testing.T) {
 	prompt := composed(t, custom("training", "failures", "guidelines"), 1)
 	if a, b, c := strings.Index(prompt, "## Training"), strings.Index(prompt, "## Failures"), strings.Index(prompt, "## Guidelines"); !(0 < a && a < b && b < c) {

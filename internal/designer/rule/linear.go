@@ -61,8 +61,8 @@ func climbed(space env.Space, asked experiment.Curriculum, t float64) string {
 		}
 	}
 	text := fmt.Sprintf("The next round is %s of the way from easy to hard: sizes up to %s share the samples", percent(t), asked.Rows[last].Size)
-	for _, k := range space.Knobs {
-		text += fmt.Sprintf(", %s goes from %s to %s", k.Name, number(k.Easy), number(k.Hard))
+	for i, k := range space.Knobs {
+		text += fmt.Sprintf(", %s is %s on its way from %s to %s", k.Name, number(asked.Rows[0].Knobs[i].Value), number(k.Easy), number(k.Hard))
 	}
 	return text + ", whatever validation finds."
 }

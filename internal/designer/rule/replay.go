@@ -25,13 +25,21 @@ func replay(in designer.Request) (designer.Proposal, error) {
 			best = r
 		}
 	}
-	found := best.Scorecard.Total()
-	text := fmt.Sprintf("Of rounds %d to %d, round %d validated best (%s valid, %s optimal)", rounds[0].Round, rounds[len(rounds)-1].Round,
-		best.Round, percent(found.ValidRate()), percent(found.OptimalRate()))
-	if best.Round == rounds[len(rounds)-1].Round {
-		return designer.Proposal{Asked: best.Curriculum, Rationale: text + ": its curriculum stays."}, nil
+	return designer.Proposal{Asked: best.Curriculum, Rationale: found(best, rounds)}, nil
+}
+
+// found says which rounds were compared and which was best.
+func found(best designer.RoundEvidence, rounds []designer.RoundEvidence) string {
+	first, last := rounds[0].Round, rounds[len(rounds)-1].Round
+	if first == last {
+		return fmt.Sprintf("Round %d is the only one to compare: its curriculum stays.", last)
 	}
-	return designer.Proposal{Asked: best.Curriculum, Rationale: text + ": back to its curriculum."}, nil
+	total, what := best.Scorecard.Total(), "back to its curriculum"
+	if best.Round == last {
+		what = "its curriculum stays"
+	}
+	return fmt.Sprintf("Of rounds %d to %d, round %d validated best (%s valid, %s optimal): %s.",
+		first, last, best.Round, percent(total.ValidRate()), percent(total.OptimalRate()), what)
 }
 
 // better prefers the later round, a, when both are the same.

@@ -97,7 +97,7 @@ func TestLinearOpensTheLadderRoundByRound(t *testing.T) {
 
 func TestLinearSaysHowFarItIs(t *testing.T) {
 	got, err := after(t, "linear", "V6", 3, steep)
-	const want = "The next round is 50 % of the way from easy to hard: sizes up to 5x5 share the samples, hole_ratio goes from 0.1 to 0.2, wait_ratio goes from 0.05 to 0.2, whatever validation finds."
+	const want = "The next round is 50 % of the way from easy to hard: sizes up to 5x5 share the samples, hole_ratio is 0.15 on its way from 0.1 to 0.2, wait_ratio is 0.125 on its way from 0.05 to 0.2, whatever validation finds."
 	if err != nil || got.Rationale != want {
 		t.Errorf("rationale %q, error %v", got.Rationale, err)
 	}
@@ -159,6 +159,7 @@ func TestReplayGoesBackToTheBestRound(t *testing.T) {
 		{"as valid, less optimal", "V3", []experiment.Scorecard{of(30, 8), of(30, 5)}, 0, "back to"},
 		{"as good", "V3", []experiment.Scorecard{of(30, 5), of(30, 5)}, 1, "stays"},
 		{"round 0 was best, but is not shown", "V4", []experiment.Scorecard{of(40, 5), of(30, 5), of(20, 5)}, 1, "Of rounds 1 to 2, round 1"},
+		{"one to compare", "V4", []experiment.Scorecard{of(40, 5), of(30, 5)}, 1, "Round 1 is the only one to compare: its curriculum stays."},
 		{"nothing designed yet", "V4", []experiment.Scorecard{of(40, 5)}, 0, "No round has trained on a designed curriculum yet"},
 	} {
 		got, err := after(t, "replay", c.context, 5, c.cards...)
