@@ -65,7 +65,7 @@ func TestReadingTakesLinearTime(t *testing.T) {
 		"\"", "%", "a: &b\n", "</think>", "word ", "~~~\n", "3x3: 1\n", "|\n", "'", "a", "\n",
 	} {
 		part := strings.Repeat(unit, 12<<10/len(unit))
-		for name, text := range map[string]string{"bare": part, "in fences": block("sizes: " + part) + "\n"} {
+		for name, text := range map[string]string{"bare": part, "in fences": block("sizes: "+part) + "\n"} {
 			ratio := math.Inf(1)
 			for tries := 0; tries < 4 && ratio > most; tries++ {
 				ratio = min(ratio, fastest(strings.Repeat(text, 8))/fastest(strings.Repeat(text, 2)))

@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"floe/internal/curriculum"
 	"floe/internal/designer"
@@ -60,9 +61,9 @@ func climbed(space env.Space, asked experiment.Curriculum, t float64) string {
 			last = i
 		}
 	}
-	text := fmt.Sprintf("The next round is %s of the way from easy to hard: sizes up to %s share the samples", percent(t), asked.Rows[last].Size)
+	parts := []string{fmt.Sprintf("The next round is %s of the way from easy to hard: sizes up to %s share the samples", percent(t), asked.Rows[last].Size)}
 	for i, k := range space.Knobs {
-		text += fmt.Sprintf(", %s is %s on its way from %s to %s", k.Name, number(asked.Rows[0].Knobs[i].Value), number(k.Easy), number(k.Hard))
+		parts = append(parts, fmt.Sprintf("%s is %s on its way from %s to %s", k.Name, number(asked.Rows[0].Knobs[i].Value), number(k.Easy), number(k.Hard)))
 	}
-	return text + ", whatever validation finds."
+	return strings.Join(append(parts, "whatever validation finds."), ", ")
 }
