@@ -168,6 +168,11 @@ func (r *running) all(ctx context.Context, open []ask) (stopped string, err erro
 			break
 		}
 		calls.Go(func() error {
+			if ctx.Err() != nil { // another one met trouble while this one waited for its turn
+				r.tokens.Settle(tokens, 0)
+				r.money.Settle(money, 0)
+				return ctx.Err()
+			}
 			used, cost, err := r.one(ctx, a)
 			r.tokens.Settle(tokens, used)
 			r.money.Settle(money, cost)
