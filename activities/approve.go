@@ -40,6 +40,7 @@ type DecideInput struct {
 	Where      Where             `json:"where"`
 	Spec       experiment.Spec   `json:"spec"`
 	Curriculum experiment.StepID `json:"curriculum"` // of the round, which a rejection keeps
+	Scorecard  experiment.StepID `json:"scorecard"`  // of the round, which the guard reads
 	Proposal   experiment.StepID `json:"proposal"`
 	Reason     string            `json:"reason"` // why a person was waited for
 	Decision   Decision          `json:"decision"`
@@ -118,10 +119,25 @@ func (a *Activities) decide(ctx context.Context, in DecideInput) (experiment.Tra
 	default:
 		return t, badInput(fmt.Errorf("verdict %q; want %s, %s or %s", d.Verdict, experiment.VerdictApproved, experiment.VerdictEdited, experiment.VerdictRejected))
 	}
+	if d.Verdict != experiment.VerdictApproved {
+		if t.Warning, err = a.warning(ctx, in, t.Used); err != nil {
+			return t, err
+		}
+	}
 	d.Changes = append([]experiment.Change{}, curriculum.Diff(d.Proposed, t.Used)...)
 	t.Changes = append([]experiment.Change{}, curriculum.Diff(present, t.Used)...)
 	t.By, t.Decision = d.By, d
 	return t, nil
+}
+
+// warning says what the guard against trivial environments finds in what is used
+// in place of a proposal. It asks nobody any more: a person has just decided.
+func (a *Activities) warning(ctx context.Context, in DecideInput, used experiment.Curriculum) (string, error) {
+	if in.Spec.Designer.Trivial == designer.TrivialIgnore {
+		return "", nil
+	}
+	card, err := load[experiment.Scorecard](ctx, a.Steps, in.Scorecard, FileScorecard)
+	return designer.TrivialWarning(used, card), err
 }
 
 // edit puts the person's curriculum in the place of the proposed one.

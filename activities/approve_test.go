@@ -3,8 +3,10 @@ package activities_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"floe/activities"
+	"floe/internal/artifact"
 	"floe/internal/designer"
 	"floe/internal/designer/rule"
 	"floe/internal/experiment"
@@ -26,7 +28,7 @@ func proposed(t *testing.T) (b *bench, in activities.DesignInput, designed activ
 func decision(in activities.DesignInput, designed activities.Designed, d activities.Decision) activities.DecideInput {
 	d.By, d.At = "ann", "2026-01-02T03:04:05Z"
 	return activities.DecideInput{
-		Where: in.Where, Spec: in.Spec, Curriculum: in.Round.Curriculum.ID, Proposal: designed.ID,
+		Where: in.Where, Spec: in.Spec, Curriculum: in.Round.Curriculum.ID, Scorecard: in.Round.Scorecard.ID, Proposal: designed.ID,
 		Reason: designed.NeedsApproval, Decision: d,
 	}
 }
@@ -159,3 +161,44 @@ func TestApprovalIsWantedWhereTheSpecOrTheGuardSaysSo(t *testing.T) {
 }
 
 func fixed(spec experiment.DesignerSpec) (designer.Designer, error) { return rule.New(spec.Kind) }
+
+// mastered stores a scorecard on which every size has nothing left to teach.
+func mastered(b *bench) activities.Done {
+	b.t.Helper()
+	card := experiment.Scorecard{Policy: "round 0", Set: "validation", Checks: []string{"parse"}}
+	for _, size := range []string{"3x3", "4x4"} {
+		card.Cells = append(card.Cells, experiment.Cell{Size: size, Group: "no_wait", N: 50, Valid: 50, Optimal: 50, Errors: []int{0}})
+	}
+	file, err := artifact.JSON(activities.FileScorecard, card)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	id := experiment.StepID{Kind: "evaluate", Key: strings.Repeat("ab", 32)}
+	if _, _, err := b.acts.Steps.Commit(b.t.Context(), id, "mastered", nil, time.Now(), []artifact.Body{file}); err != nil {
+		b.t.Fatal(err)
+	}
+	return activities.Done{ID: id}
+}
+
+func TestTheGuardAsksForAPersonAndWarnsOfTheirAnswerToo(t *testing.T) {
+	b := newBench(t)
+	b.acts.Designer = fixed
+	in := upToDesign(b)
+	in.Spec.Rounds, in.Spec.Designer.Trivial = 2, designer.TrivialStop
+	in.Round.Scorecard = mastered(b)
+	designed, err := do(b, b.acts.Design, in)
+	if err != nil || !strings.HasPrefix(designed.NeedsApproval, "The environment becomes trivial") {
+		t.Fatalf("designed %+v, %v; want a person asked", designed, err)
+	}
+	knobs := []experiment.Knob{{Name: "hole_ratio", Value: 0.1}, {Name: "wait_ratio", Value: 0.2}}
+	for size, warned := range map[string]bool{"3x3": true, "6x6": false} {
+		edited := &experiment.Curriculum{Rows: []experiment.Row{{Size: size, DataRatio: 1, Knobs: knobs}}}
+		decided, err := do(b, b.acts.Decide, decision(in, designed, activities.Decision{Verdict: experiment.VerdictEdited, Curriculum: edited}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tr := read[experiment.Transcript](b, decided.ID, activities.FileTranscript); (tr.Warning != "") != warned {
+			t.Errorf("all samples on %s: warning %q; want one: %v", size, tr.Warning, warned)
+		}
+	}
+}

@@ -69,6 +69,9 @@ func (a *Activities) designed(ctx context.Context, in DesignInput, m artifact.Ma
 		return Designed{}, classify(ctx, err)
 	}
 	out := Designed{Done: done, Outcome: t.Outcome, Rationale: brief(t.Rationale), Changes: len(t.Changes)}
+	if t.Outcome == designer.OutcomeFallback {
+		out.State = StateFallback
+	}
 	if !done.Reused {
 		out.ModelCalls = len(t.Attempts)
 		for _, c := range t.Attempts {

@@ -140,10 +140,16 @@ type DesignInput struct {
 	ModelTokens int             `json:"model_tokens"` // left
 }
 
+// StateFallback is the name by which a design is found of which nothing could be
+// used, in histories, logs and reports.
+const StateFallback = "design_fallback"
+
 // Designed is a proposal and what it cost.
 type Designed struct {
 	Done
-	Outcome     string `json:"outcome"`
+	Outcome string `json:"outcome"`
+	// State is StateFallback if nothing could be used, for who reads the history.
+	State       string `json:"state,omitempty"`
 	Rationale   string `json:"rationale"`
 	Changes     int    `json:"changes"`
 	ModelCalls  int    `json:"model_calls"`

@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"floe/activities"
 	"floe/internal/curriculum"
+	"floe/internal/designer"
 	"floe/internal/env"
 	"floe/internal/env/all"
 	"floe/internal/experiment"
@@ -89,6 +91,13 @@ func (a *app) edit(ctx context.Context, name string, f editFlags) error {
 	}
 	if len(curriculum.Diff(d.Transcript.Used, used)) == 0 {
 		return fail(exitUsage, "that is the proposal as it stands, and nothing was sent; to use it: %s", a.decideWith(name)[0])
+	}
+	var card experiment.Scorecard
+	if err := a.readStep(ctx, w.Scorecard.ID, activities.FileScorecard, &card); err != nil {
+		return err
+	}
+	if warning := designer.TrivialWarning(used, card); warning != "" && spec.Designer.Trivial != designer.TrivialIgnore {
+		repairs = append(repairs, warning)
 	}
 	if err := a.agree(d, used, repairs, f.yes); err != nil {
 		return err
@@ -198,10 +207,11 @@ func compose(ctx context.Context, text string) (string, error) {
 	return f.Name(), nil
 }
 
-// agree shows what would be used, and on a terminal asks.
-func (a *app) agree(d design, used experiment.Curriculum, repairs []string, yes bool) error {
+// agree shows what would be used and what is to be said about it, and on a
+// terminal asks.
+func (a *app) agree(d design, used experiment.Curriculum, remarks []string, yes bool) error {
 	opts := report.Options{Width: width(a.err, textWidth), Color: a.color(a.err)}
-	if err := report.Edit(a.err, d.Present, used, repairs, opts); err != nil {
+	if err := report.Edit(a.err, d.Present, used, remarks, opts); err != nil {
 		return err
 	}
 	if yes || !terminal(a.err) || !inTerminal(a.in) {

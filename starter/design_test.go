@@ -2,11 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"floe/activities"
 	"floe/internal/experiment"
 	"floe/workflows"
 )
@@ -160,4 +163,36 @@ func TestDecidingNeedsAServerAndAnExperiment(t *testing.T) {
 		m.refused(exitUnreachable, "", args...)
 	}
 	m.refused(exitUsage, "--round is -1", "design", "show", "small", "--round", "-1")
+}
+
+// TestAFallbackIsLoud has a model say nothing that can be used. The endpoint is
+// scripted.
+func TestAFallbackIsLoud(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(map[string]any{
+			"model":   "scripted",
+			"choices": []any{map[string]any{"finish_reason": "stop", "message": map[string]any{"role": "assistant", "content": "All is well."}}},
+			"usage":   map[string]any{"prompt_tokens": 10, "completion_tokens": 5},
+		}); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	m := boot(t, "OPENAI_BASE_URL="+server.URL+"/v1", "OPENAI_API_KEY=none")
+	out, errOut, code := m.starter("run", gatedSpec(t, "1", "{kind: openai, model: scripted, repairs: 1}"))
+	if code != exitOK || !strings.Contains(errOut, activities.StateFallback) || !strings.Contains(out, "! design_fallback: Round 0") {
+		t.Errorf("run: exit code %d\n%s%s", code, out, errOut)
+	}
+	if out := m.must("show", "small"); !strings.Contains(out, "! design_fallback: Round 0") {
+		t.Errorf("show: %s", out)
+	}
+	if out := m.must("transcript", "show", "small", "--attempt", "2", "--raw"); !strings.Contains(out, "All is well.") || !strings.Contains(out, `"temperature":0`) || strings.Contains(out, "Call 1") {
+		t.Errorf("transcript: %s", out)
+	}
+	var call experiment.Attempt
+	if err := json.Unmarshal([]byte(m.must("transcript", "show", "small", "--attempt", "1", "-o", "json")), &call); err != nil || call.Class != "no_block" || call.Request == "" {
+		t.Errorf("call 1 is %+v (%v)", call, err)
+	}
+	m.refused(exitNotFound, "no call 3", "transcript", "show", "small", "--attempt", "3")
 }

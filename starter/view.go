@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"floe/activities"
 	"floe/internal/experiment"
 	"floe/workflows"
 )
@@ -103,7 +104,7 @@ func (v *view) history(s workflows.Status) []string {
 // outcome names a design's outcome, one of which nothing was used loudly.
 func (v *view) outcome(outcome string) string {
 	if outcome == workflows.Fallback {
-		return v.paint("1;31", "design_fallback, the last curriculum stays")
+		return v.paint("1;31", activities.StateFallback+", the last curriculum stays")
 	}
 	return outcome
 }

@@ -49,6 +49,7 @@ type Waiting struct {
 	Reason     string          `json:"reason"`
 	Since      string          `json:"since"` // RFC 3339, UTC
 	Curriculum activities.Done `json:"curriculum"`
+	Scorecard  activities.Done `json:"scorecard"`
 	Proposal   activities.Done `json:"proposal"`
 }
 
@@ -103,7 +104,7 @@ Decide on the command line:
 	}
 	return g.tell(ctx, &Waiting{
 		Round: g.in.Where.Round, Reason: g.reason, Since: workflow.Now(ctx).UTC().Format(time.RFC3339),
-		Curriculum: g.refs.Curriculum, Proposal: g.refs.Design,
+		Curriculum: g.refs.Curriculum, Scorecard: g.refs.Scorecard, Proposal: g.refs.Design,
 	})
 }
 
@@ -152,8 +153,8 @@ func (g *gate) store(ctx workflow.Context) error {
 	d := *g.current
 	result, err := call(ctx, shortWork, g.in.Spec.Limits, g.in.summary("%s by %s", d.Verdict, d.By), do.Decide,
 		activities.DecideInput{
-			Where: g.in.Where, Spec: g.in.Spec, Curriculum: g.refs.Curriculum.ID, Proposal: g.refs.Design.ID,
-			Reason: g.reason, Decision: d,
+			Where: g.in.Where, Spec: g.in.Spec, Curriculum: g.refs.Curriculum.ID, Scorecard: g.refs.Scorecard.ID,
+			Proposal: g.refs.Design.ID, Reason: g.reason, Decision: d,
 		})
 	switch {
 	case err == nil:

@@ -86,7 +86,7 @@ const Fallback = "fallback"
 // loud makes a design that was not used stand out among those that were.
 func loud(outcome string) string {
 	if outcome == Fallback {
-		return "**design_fallback** (nothing usable came; the last curriculum stays)"
+		return "**" + activities.StateFallback + "** (nothing usable came; the last curriculum stays)"
 	}
 	return outcome
 }

@@ -89,14 +89,20 @@ func money(x float64) string {
 // replies of models were read.
 func designCounts(r experiment.Results) []stat {
 	var all []experiment.Transcript
-	var outcomes []string
+	var outcomes, verdicts []string
 	for _, round := range r.Rounds {
 		if t := round.Transcript; t != nil {
 			all = append(all, *t)
-			outcomes = append(outcomes, outcomeName(t.Outcome))
+			outcomes = append(outcomes, outcomeName(proposalOutcome(*t)))
+			if t.Decision != nil {
+				verdicts = append(verdicts, t.Decision.Verdict)
+			}
 		}
 	}
 	list := []stat{{"designs", tally(outcomes)}}
+	if len(verdicts) > 0 {
+		list = append(list, stat{"decided by a person", tally(verdicts)})
+	}
 	if classes := experiment.CountClasses(all...); len(classes) > 0 {
 		words := make([]string, len(classes))
 		for i, c := range classes {

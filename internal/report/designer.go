@@ -14,8 +14,7 @@ var designerPanel = panel{
 	Lead:  "Who wrote the next curriculum, why, what was asked for and what was used. Asked and used differ where a proposal had to be brought into the legal space.",
 	Model: designerModel,
 	Empty: "No curriculum has been designed yet.",
-	Template: `{{with .Alerts}}<div class="alert" role="note"><p>design_fallback</p><ul>{{range .}}<li>{{.}}</li>{{end}}</ul></div>{{end}}
-{{with .Counts}}<dl class="stats">{{range .}}<div><dt>{{.Name}}</dt><dd>{{.Value}}</dd></div>{{end}}</dl>{{end}}
+	Template: `{{with .Counts}}<dl class="stats">{{range .}}<div><dt>{{.Name}}</dt><dd>{{.Value}}</dd></div>{{end}}</dl>{{end}}
 {{with .Measures}}{{template "table" .}}{{end}}
 {{range .Designs}}
 <article class="design">
@@ -46,7 +45,6 @@ var designerPanel = panel{
 
 // designerData is the panel: counts over the experiment, then each design.
 type designerData struct {
-	Alerts   []string
 	Counts   []stat
 	Measures *table
 	Designs  []designData
@@ -77,7 +75,7 @@ func designerModel(r experiment.Results) any {
 	if len(designs) == 0 {
 		return nil
 	}
-	return designerData{Alerts: alerts(r), Counts: designCounts(r), Measures: measuresTable(r), Designs: designs}
+	return designerData{Counts: designCounts(r), Measures: measuresTable(r), Designs: designs}
 }
 
 func designsOf(r experiment.Results) []designData {
@@ -137,15 +135,29 @@ func outcomeClass(outcome string) string {
 	return "look"
 }
 
-// alerts say which designs gave nothing that could be used.
+// alerts say which designs gave nothing that could be used, and what is used.
 func alerts(r experiment.Results) []string {
 	var list []string
 	for _, round := range r.Rounds {
-		if t := round.Transcript; t != nil && t.Outcome == outcomeFallback {
-			list = append(list, fmt.Sprintf("Round %d: %s", round.Round, cmp.Or(strings.TrimSpace(t.Rationale), "the last curriculum stays")))
+		t := round.Transcript
+		if t == nil || proposalOutcome(*t) != outcomeFallback {
+			continue
 		}
+		why := t.Rationale
+		if t.Decision != nil {
+			why = fmt.Sprintf("%s (%s by %s)", strings.TrimSpace(t.Decision.Rationale), t.Decision.Verdict, t.Decision.By)
+		}
+		list = append(list, fmt.Sprintf("Round %d: %s", round.Round, cmp.Or(strings.TrimSpace(why), "the last curriculum stays")))
 	}
 	return list
+}
+
+// proposalOutcome is how the designer's call ended, whatever a person decided.
+func proposalOutcome(t experiment.Transcript) string {
+	if t.Decision != nil {
+		return t.Decision.Outcome
+	}
+	return t.Outcome
 }
 
 // groupChanges sorts changes by field, in the curriculum's order.

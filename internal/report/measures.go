@@ -21,12 +21,13 @@ func measuresTable(r experiment.Results) *table {
 		return nil
 	}
 	t := &table{
-		Caption: "How the designer behaved: what it asked for, before any repair",
-		Groups:  []heading{{Left: true}, {}, {Text: "distance to", Span: 2}, {Text: "trend over sizes", Span: len(names)}, {Text: "frontier, % of samples", Span: 2}, {Text: "last moves taken back", Span: 2}},
-		Cols:    []heading{leftHeading("after"), {Text: "sizes changed"}, {Text: "last"}, {Text: "round 0"}},
+		Caption: "How the designer behaved: what it asked for, before any repair. Frontier: samples at sizes with a valid rate of 20 to 80 %. " +
+			"Taken back: moves of the design before, where the valid rate has fallen since, and the others.",
+		Groups: []heading{{Left: true}, {}, {Text: "distance to", Span: 2}, {Text: "trend over sizes", Span: len(names)}, {Text: "frontier, %", Span: 2}, {Text: "taken back, of", Span: 2}},
+		Cols:   []heading{leftHeading("after"), {Text: "sizes changed"}, {Text: "last"}, {Text: "round 0"}},
 	}
 	t.Cols = append(t.Cols, headings(names...)...)
-	t.Cols = append(t.Cols, headings("before", "asked", "contradicted", "other")...)
+	t.Cols = append(t.Cols, headings("before", "asked", "fallen", "others")...)
 	for _, round := range r.Rounds {
 		if m := measuresOf(round.Transcript); m != nil {
 			t.Rows = append(t.Rows, measuresRow(round.Round, *m, names))

@@ -39,12 +39,13 @@ func Proposal(w io.Writer, d Design, opts Options) error {
 }
 
 // Edit writes the curriculum that a person asks for against the present one, as it
-// would be used, with every repair that was needed. It fails only when w does.
-func Edit(w io.Writer, present, used experiment.Curriculum, repairs []string, opts Options) error {
+// would be used, with every repair that was needed and what else is to be said. It
+// fails only when w does.
+func Edit(w io.Writer, present, used experiment.Curriculum, remarks []string, opts Options) error {
 	return write(w, opts, "edit", func(t *terminal) {
 		t.table(diffTable(present, used), 1)
-		for _, repair := range repairs {
-			t.wrapped("! ", yellow, repair)
+		for _, remark := range remarks {
+			t.wrapped("! ", yellow, remark)
 		}
 	})
 }
@@ -191,13 +192,21 @@ func (t *terminal) call(a attemptData, raw bool) {
 		t.line(t.paint(bold, "how it was read"))
 	}
 	for i, step := range a.Trace {
-		t.wrapped(fmt.Sprintf("%3d. ", i+1), "", step)
+		t.item(fmt.Sprintf("%3d. ", i+1), step)
 	}
 	if raw {
 		t.line(t.paint(bold, "request as sent"))
 		t.verbatim(a.Request)
 		t.line(t.paint(bold, "response as received"))
 		t.verbatim(a.Response)
+	}
+}
+
+// item writes text behind a number, its further lines below its first.
+func (t *terminal) item(label, text string) {
+	for _, l := range wrap(words(clean(text)), " ", t.width-textWidth(label)) {
+		t.line(t.paint(dim, label) + l)
+		label = strings.Repeat(" ", textWidth(label))
 	}
 }
 

@@ -141,7 +141,7 @@ func TestThePageTellsWhoDecidedAndHowRepliesWereRead(t *testing.T) {
 	for _, want := range []string{
 		"Edited by ann", "less of the small", "the experiment wants each proposal approved", "the proposal was projected",
 		"found one block of YAML", "fixture-server/1.2", "cost 0.00123", "All samples are on sizes that are mastered already.",
-		"1 edited, 1 design_fallback", "1 no_block, 1 yaml", "1 of 3", "designer cost",
+		"1 projected, 1 design_fallback", "decided by a person 1 edited", "1 no_block, 1 yaml", "1 of 3", "designer cost",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
