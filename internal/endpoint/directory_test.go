@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -152,7 +153,7 @@ f: [1]
 f: {url: "http://h/v1"}
 g: {url: "http://h/v1", key: canary-word, prompt_price: 1, reply_price: 1, model: null}
 `))
-	faults, ok := err.(*config.Faults)
+	faults, ok := errors.AsType[*config.Faults](err)
 	if !ok {
 		t.Fatalf("error %v", err)
 	}

@@ -77,6 +77,8 @@ func (e Endpoint) refused(r Request, x *exchange) *Trouble {
 		t.Reason += r.optional()
 	}
 	switch s := x.status; {
+	case s >= http.StatusInternalServerError && r.blamed(string(x.response)):
+		t.Reason += r.optional() // some servers fall over settings that they do not know
 	case s == http.StatusTooManyRequests && !strings.Contains(string(x.response), "insufficient_quota"),
 		s == http.StatusRequestTimeout, s == http.StatusTooEarly, s >= 500 && s != http.StatusNotImplemented:
 		t.Final, t.After = false, retryAfter(x.retryAfter, time.Now())
@@ -138,6 +140,13 @@ func (r Request) optional() string {
 		return ""
 	}
 	return "; not every endpoint takes what was sent: " + strings.Join(sent, ", ")
+}
+
+// blamed says whether an error names one of the settings that not every endpoint
+// takes. A server that does not know one may well call that its own trouble.
+func (r Request) blamed(said string) bool {
+	return r.Schema != nil && (strings.Contains(said, "response_format") || strings.Contains(said, "json_schema")) ||
+		r.Thinking != nil && strings.Contains(said, "chat_template_kwargs")
 }
 
 // strange is a success that is no chat completion.

@@ -64,6 +64,16 @@ func TestAnEndpointThatRefusesASettingSaysWhichMayBeWrong(t *testing.T) {
 			t.Errorf("%d: error %v", status, err)
 		}
 	}
+	// As llama-cpp-python 0.3.36 refuses a schema.
+	body := `{"error":{"message":"1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or 'json_object'\"}","type":"internal_server_error","code":null}}`
+	_, s, _, err := ask(t, plenty, raw(500, body), reply(good))
+	var final *designer.FinalError
+	if !errors.As(err, &final) || s.requests() != 1 || !strings.Contains(err.Error(), "designer.structured: none") {
+		t.Errorf("after %d requests: %v", s.requests(), err)
+	}
+	if got, _, _ := done(t, raw(500, "cannot read the model"), reply(good)); len(got.Attempts) != 2 {
+		t.Errorf("another 500 was not waited out: %+v", got)
+	}
 	spec.Structured, spec.Thinking = "none", "default"
 	if _, _, _, err := ask(t, plenty, raw(400, "no")); err == nil || strings.Contains(err.Error(), "designer.") {
 		t.Errorf("error %v", err)
