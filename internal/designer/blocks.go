@@ -70,6 +70,21 @@ func (r Reader) mentionedIn(block string) bool {
 	return strings.Contains(block, "sizes") || slices.ContainsFunc(r.fields, func(f string) bool { return strings.Contains(block, f) })
 }
 
+// mostLine is the longest line that can be a fence. Of a longer one only the start
+// is looked at, since a key stands there.
+const mostLine = 500
+
+// match looks for a pattern in the start of a line.
+func match(pattern *regexp.Regexp, line string) []string {
+	if len(line) > mostLine {
+		if pattern == fence {
+			return nil
+		}
+		line = line[:mostLine]
+	}
+	return pattern.FindStringSubmatch(line)
+}
+
 var fence = regexp.MustCompile("^([ \t]*)(`{3,}|~{3,})[ \t]*([A-Za-z0-9_+-]*)([^`]*)$")
 
 // fenced collects the blocks between ``` or ~~~ that are yaml, json or unnamed.
@@ -81,7 +96,7 @@ func fenced(text string, line int) []candidate {
 	first := 0
 	for l := range strings.Lines(text) {
 		l = strings.TrimRight(l, "\r\n")
-		m := fence.FindStringSubmatch(l)
+		m := match(fence, l)
 		switch {
 		case open == nil:
 			open, block, first = m, nil, line
@@ -148,7 +163,7 @@ var key = regexp.MustCompile(`^["']?([^\s:"'][^:"']*?)["']?[ \t]*:([ \t]|$)`)
 
 // begins says whether an unindented line opens an answer.
 func (r Reader) begins(line string) bool {
-	m := key.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+	m := match(key, strings.TrimRight(line, "\r\n"))
 	return m != nil && (m[1] == "rationale" || m[1] == "sizes" || r.sizes[canonical(m[1])] != "")
 }
 
@@ -167,7 +182,7 @@ func untilProse(text string) string {
 }
 
 func oneWordKey(line string) bool {
-	m := key.FindStringSubmatch(line)
+	m := match(key, line)
 	return m != nil && !strings.ContainsAny(m[1], " \t")
 }
 

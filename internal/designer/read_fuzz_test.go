@@ -1,10 +1,11 @@
 package designer_test
 
 import (
+	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"floe/internal/designer"
 )
@@ -54,36 +55,59 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Whatever an endpoint sends, reading it takes time in proportion to its length:
-// four times the text takes about four times as long, where a reader that is
-// quadratic anywhere takes sixteen. A machine that is busy elsewhere gets more
-// than one chance.
-func TestReadingTakesLinearTime(t *testing.T) {
-	const most = 10
-	for _, unit := range []string{
-		"{}\n", "{\"sizes\":1}\n", "{a: ", "[", "? ", "- ", "&a ", "#\n", "```\n", "```yaml\nsizes: 1\n```\n", "sizes:\n", " sizes:\n  ",
-		"\"", "%", "a: &b\n", "</think>", "word ", "~~~\n", "3x3: 1\n", "|\n", "'", "a", "\n",
-	} {
-		part := strings.Repeat(unit, 12<<10/len(unit))
-		for name, text := range map[string]string{"bare": part, "in fences": block("sizes: "+part) + "\n"} {
-			ratio := math.Inf(1)
-			for tries := 0; tries < 4 && ratio > most; tries++ {
-				ratio = min(ratio, fastest(strings.Repeat(text, 8))/fastest(strings.Repeat(text, 2)))
-			}
-			if ratio > most {
-				t.Errorf("%q %s: four times the text takes %.1f times as long; want about 4", unit, name, ratio)
+// troublesome are texts that, repeated, make careless readers slow.
+var troublesome = []string{
+	"{}\n", "{\"sizes\":1}\n", "{a: ", "[", "? ", "- ", "&a ", "#\n", "```\n", "```yaml\nsizes: 1\n```\n", "sizes:\n", " sizes:\n  ",
+	"\"", "%", "a: &b\n", "</think>", "word ", "~~~\n", "3x3: 1\n", "|\n", "'", "a", "\n",
+}
+
+// repeated are a troublesome text bare and in blocks of 4 KiB, so many times over.
+func repeated(unit string, times int) []string {
+	part := strings.Repeat(unit, 4<<10/len(unit))
+	return []string{strings.Repeat(part, times), strings.Repeat(block("sizes: "+part)+"\n", times)}
+}
+
+// Work is measured in bytes allocated, which no other load on the machine changes:
+// sixteen times the text may take about sixteen times as much, where a reader that
+// copies what it has read again and again takes 256. BenchmarkRead has the time.
+func TestReadingWorksInProportionToTheReply(t *testing.T) {
+	for _, unit := range troublesome {
+		short, long := repeated(unit, 1), repeated(unit, 16)
+		for i, name := range []string{"bare", "in fences"} {
+			const fixed = 64 << 10 // buffers that any reading needs
+			if a, b := allocated(short[i]), allocated(long[i]); b > 40*max(a, fixed) {
+				t.Errorf("%q %s: sixteen times the text takes %d bytes of work against %d", unit, name, b, a)
 			}
 		}
 	}
 }
 
-// fastest is the least time of some readings: the one that nothing disturbed.
-func fastest(reply string) (seconds float64) {
-	least := time.Duration(math.MaxInt64)
-	for range 3 {
-		start := time.Now()
-		read(reply)
-		least = min(least, time.Since(start))
+// allocated is how many bytes reading a reply allocates.
+func allocated(reply string) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	read(reply)
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func BenchmarkRead(b *testing.B) {
+	for _, times := range []int{1, 4, 16} {
+		b.Run(fmt.Sprintf("%dKiB", 4*times), func(b *testing.B) {
+			var texts []string
+			size := 0
+			for _, unit := range troublesome {
+				texts = append(texts, repeated(unit, times)...)
+			}
+			for _, text := range texts {
+				size += len(text)
+			}
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				for _, text := range texts {
+					read(text)
+				}
+			}
+		})
 	}
-	return least.Seconds()
 }
