@@ -8,12 +8,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 
 	"floe/activities"
 	"floe/internal/experiment"
@@ -51,6 +53,8 @@ func newStage(t *testing.T, train func(context.Context, activities.TrainInput) (
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	s := &stage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
+	// On a busy machine a workflow's goroutine may not be run for a second.
+	s.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
 	workflows.Register(s)
 	a := &activities.Activities{}
 	s.RegisterActivity(a)
