@@ -15,7 +15,7 @@ var designerPanel = panel{
 	Model: designerModel,
 	Empty: "No curriculum has been designed yet.",
 	Template: `{{with .Counts}}<dl class="stats">{{range .}}<div><dt>{{.Name}}</dt><dd>{{.Value}}</dd></div>{{end}}</dl>{{end}}
-{{with .Measures}}{{template "table" .}}{{end}}
+{{with .Measures}}{{template "table" .}}<p class="fine">Frontier: samples at sizes with a valid rate of 20 to 80 %. Taken back: moves of the design before, at sizes whose valid rate has fallen since, and at the others.</p>{{end}}
 {{range .Designs}}
 <article class="design">
 <h3>{{.Title}} <span class="pill {{.OutcomeClass}}">{{.Outcome}}</span></h3>

@@ -21,8 +21,7 @@ func measuresTable(r experiment.Results) *table {
 		return nil
 	}
 	t := &table{
-		Caption: "How the designer behaved: what it asked for, before any repair. Frontier: samples at sizes with a valid rate of 20 to 80 %. " +
-			"Taken back: moves of the design before, where the valid rate has fallen since, and the others.",
+		Caption: "How the designer behaved: what it asked for, before any repair",
 		Groups: []heading{{Left: true}, {}, {Text: "distance to", Span: 2}, {Text: "trend over sizes", Span: len(names)}, {Text: "frontier, %", Span: 2}, {Text: "taken back, of", Span: 2}},
 		Cols:   []heading{leftHeading("after"), {Text: "sizes changed"}, {Text: "last"}, {Text: "round 0"}},
 	}
