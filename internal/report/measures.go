@@ -22,8 +22,8 @@ func measuresTable(r experiment.Results) *table {
 	}
 	t := &table{
 		Caption: "How the designer behaved: what it asked for, before any repair",
-		Groups: []heading{{Left: true}, {}, {Text: "distance to", Span: 2}, {Text: "trend over sizes", Span: len(names)}, {Text: "frontier, %", Span: 2}, {Text: "taken back, of", Span: 2}},
-		Cols:   []heading{leftHeading("after"), {Text: "sizes changed"}, {Text: "last"}, {Text: "round 0"}},
+		Groups:  []heading{{Left: true}, {}, {Text: "distance to", Span: 2}, {Text: "trend over sizes", Span: len(names)}, {Text: "frontier, %", Span: 2}, {Text: "taken back, of", Span: 2}},
+		Cols:    []heading{leftHeading("after"), {Text: "sizes changed"}, {Text: "last"}, {Text: "round 0"}},
 	}
 	t.Cols = append(t.Cols, headings(names...)...)
 	t.Cols = append(t.Cols, headings("before", "asked", "fallen", "others")...)
