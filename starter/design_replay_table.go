@@ -95,10 +95,10 @@ func replayAgreement(w io.Writer, r replay.Result) error {
 }
 
 func spread(m replay.Moments, n int) string {
-	switch {
-	case n == 0:
+	switch n {
+	case 0:
 		return "-"
-	case n == 1:
+	case 1:
 		return fmt.Sprintf("%.3f", m.Mean)
 	}
 	return fmt.Sprintf("%.3f ± %.3f", m.Mean, m.SD)

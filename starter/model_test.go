@@ -27,8 +27,10 @@ const (
 )
 
 // modelRun is an experiment that a model designs, as small as its replies may be.
+// A base model does not know when to end: what would begin something new ends its
+// reply.
 const modelRun = small + `
-designer: {kind: openai, endpoint: real, context: V6, max_tokens: 256, repairs: 1, temperature: 0.8}
+designer: {kind: openai, endpoint: real, context: V6, max_tokens: 224, repairs: 1, temperature: 0.8, stop: ["###", "\n` + "```" + `\n"]}
 limits: {model_cost: 1}
 `
 
@@ -108,7 +110,7 @@ func checkCalls(t *testing.T, variant string, r replay.Result, calls []experimen
 	}
 	for i, c := range calls {
 		var sent map[string]any
-		if err := json.Unmarshal([]byte(c.Request), &sent); err != nil || sent["temperature"] != 0.8 || sent["max_tokens"] != 256.0 || sent["seed"] == nil {
+		if err := json.Unmarshal([]byte(c.Request), &sent); err != nil || sent["temperature"] != 0.8 || sent["max_tokens"] != 224.0 || sent["stop"] == nil || sent["seed"] == nil {
 			t.Errorf("%s, call %d: %v, sent %.200s", variant, i, err, c.Request)
 		}
 		if c.Class == "" || c.Class == "unavailable" || c.Response == "" || c.At == "" || c.Server == "" || c.PromptTokens == 0 || c.LatencyMS == 0 {
