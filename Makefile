@@ -9,7 +9,7 @@ STAMP   := -X floe/internal/version.version=$(VERSION) -X floe/internal/version.
 SPEC    ?= examples/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev check test test-devstack race lint workflowcheck vet tidy fuzz bench schema histories cover clean
+.PHONY: help build demo dev check test test-devstack test-model race lint workflowcheck vet tidy fuzz bench schema histories cover clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ race: ## the main module's tests under the race detector
 test-devstack: ## the development stack's tests
 	$(GO) test -C devstack -timeout 30m ./...
 
+test-model: ## have a small real language model design, in every context (opt-in: builds llama.cpp, takes an hour or so)
+	@scripts/test-model
+
 lint: vet ## golangci-lint with the import rules, and gofmt
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
 
@@ -59,7 +62,7 @@ fuzz: ## fuzz every parser for FUZZTIME each (default 30s)
 	@scripts/fuzz $${FUZZTIME:-30s}
 
 histories: build ## record the histories that the replay test replays (after a change of workflows that is meant)
-	$(GO) test ./starter -run 'Whole|Cancel' -count=1 -record
+	$(GO) test ./starter -run 'Whole|Cancel|APersonDesigns' -count=1 -record
 
 schema: build ## write docs/experiment.schema.json anew
 	$(BIN)/starter schema > docs/experiment.schema.json

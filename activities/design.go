@@ -7,7 +7,6 @@ import (
 	"floe/internal/artifact"
 	"floe/internal/curriculum"
 	"floe/internal/designer"
-	"floe/internal/env"
 	"floe/internal/experiment"
 	"floe/internal/orders"
 )
@@ -19,11 +18,11 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	if err != nil {
 		return Designed{}, badInput(err)
 	}
-	evidence, err := a.evidence(ctx, in, e)
+	evidence, err := Evidence(ctx, a.Steps, e, in)
 	if err != nil {
 		return Designed{}, classify(ctx, err)
 	}
-	d, err := a.Designer(in.Spec.Designer)
+	d, err := a.designer(in.Spec.Designer)
 	if err != nil {
 		return Designed{}, badInput(err)
 	}
@@ -36,11 +35,14 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	}{designer.Version, in.Spec.Designer, evidence, name}
 	m, done, err := a.step(ctx, in.Where, "design", inputs, func(ctx context.Context, _ experiment.StepID, report func(int, int, string)) ([]artifact.Body, error) {
 		report(0, 1, in.Spec.Designer.Kind)
-		t, err := designer.Design(ctx, d, in.Spec.Designer, evidence, designer.Limits{
-			Seed: name, Calls: in.ModelCalls, Tokens: in.ModelTokens,
-			Feasible: curriculum.Feasible(e, orders.Training(in.Spec, in.Where.Round+1, experiment.Curriculum{})),
-			Beat:     func(note string) { report(0, 1, note) },
-		})
+		limits, err := a.purse(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		limits.Seed = name
+		limits.Feasible = curriculum.Feasible(e, orders.Training(in.Spec, in.Where.Round+1, experiment.Curriculum{}))
+		limits.Beat = func(note string) { report(0, 1, note) }
+		t, err := designer.Design(ctx, d, in.Spec.Designer, evidence, limits)
 		if err != nil {
 			return nil, err
 		}
@@ -49,20 +51,37 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	if err != nil {
 		return Designed{}, err
 	}
-	return a.designed(ctx, m, done)
+	return a.designed(ctx, in, m, done)
+}
+
+// designer makes the designer that a spec asks for.
+func (a *Activities) designer(spec experiment.DesignerSpec) (designer.Designer, error) {
+	if spec.Kind == "human" {
+		return person{}, nil
+	}
+	return a.Designer(spec)
 }
 
 // designed sums up a transcript. A design that was found done costs nothing.
-func (a *Activities) designed(ctx context.Context, m artifact.Manifest, done Done) (Designed, error) {
+func (a *Activities) designed(ctx context.Context, in DesignInput, m artifact.Manifest, done Done) (Designed, error) {
 	var t experiment.Transcript
 	if err := a.Steps.ReadJSON(ctx, m, FileTranscript, &t); err != nil {
 		return Designed{}, classify(ctx, err)
 	}
 	out := Designed{Done: done, Outcome: t.Outcome, Rationale: brief(t.Rationale), Changes: len(t.Changes)}
+	if t.Outcome == designer.OutcomeFallback {
+		out.State = StateFallback
+	}
 	if !done.Reused {
 		out.ModelCalls = len(t.Attempts)
 		for _, c := range t.Attempts {
 			out.ModelTokens += c.PromptTokens + c.CompletionTokens
+		}
+	}
+	if out.NeedsApproval = needsApproval(in, t); out.NeedsApproval != "" {
+		var err error
+		if out.Decided, err = a.found(ctx, in, m.ID); err != nil {
+			return Designed{}, classify(ctx, err)
 		}
 	}
 	return out, nil
@@ -76,45 +95,4 @@ func brief(s string) string {
 		return s
 	}
 	return string(r[:most-1]) + "…"
-}
-
-// evidence reads what earlier steps found.
-func (a *Activities) evidence(ctx context.Context, in DesignInput, e env.Environment) (designer.Evidence, error) {
-	base, err := load[experiment.Scorecard](ctx, a.Steps, in.Refs.Base.ID, FileScorecard)
-	if err != nil {
-		return designer.Evidence{}, err
-	}
-	ev := designer.Evidence{
-		Space: e.Space(), Checks: e.Checks(), Groups: e.Groups(),
-		Round: in.Where.Round, Rounds: in.Spec.Rounds, Epochs: in.Spec.Epochs, Samples: in.Spec.Samples,
-		Trainer: in.Spec.Trainer, Reward: in.Spec.Reward, Base: &base,
-	}
-	for _, refs := range append(append([]RoundRefs(nil), in.Refs.Rounds...), in.Round) {
-		r, err := a.roundEvidence(ctx, refs)
-		if err != nil {
-			return designer.Evidence{}, err
-		}
-		ev.History = append(ev.History, r)
-	}
-	return ev, nil
-}
-
-func (a *Activities) roundEvidence(ctx context.Context, refs RoundRefs) (designer.RoundEvidence, error) {
-	r := designer.RoundEvidence{Round: refs.Round}
-	var err error
-	if r.Curriculum, err = load[experiment.Curriculum](ctx, a.Steps, refs.Curriculum.ID, FileCurriculum); err != nil {
-		return r, err
-	}
-	if r.Scorecard, err = load[experiment.Scorecard](ctx, a.Steps, refs.Scorecard.ID, FileScorecard); err != nil {
-		return r, err
-	}
-	if r.Training, err = load[experiment.Training](ctx, a.Steps, refs.Policy.ID, FileTraining); err != nil {
-		return r, err
-	}
-	if refs.Design.ID.Key == "" {
-		return r, nil // this round's own design is what is being asked for
-	}
-	t, err := load[experiment.Transcript](ctx, a.Steps, refs.Design.ID, FileTranscript)
-	r.Rationale = t.Rationale
-	return r, err
 }

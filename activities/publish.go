@@ -95,7 +95,7 @@ func (a *Activities) provenance(ctx context.Context, name string, p *experiment.
 }
 
 func (a *Activities) roundResult(ctx context.Context, refs RoundRefs) (experiment.RoundResult, error) {
-	e, err := a.roundEvidence(ctx, RoundRefs{Curriculum: refs.Curriculum, Scorecard: refs.Scorecard, Policy: refs.Policy})
+	e, err := roundEvidence(ctx, a.Steps, RoundRefs{Curriculum: refs.Curriculum, Scorecard: refs.Scorecard, Policy: refs.Policy})
 	if err != nil {
 		return experiment.RoundResult{}, err
 	}
@@ -110,10 +110,19 @@ func (a *Activities) roundResult(ctx context.Context, refs RoundRefs) (experimen
 	return experiment.RoundResult{
 		Round: refs.Round, Curriculum: e.Curriculum, Conformance: &conformance, Training: &e.Training,
 		Scorecard: &e.Scorecard, Transcript: &transcript,
-		Steps: []experiment.StepRef{
-			ref("generate", refs.Dataset), ref("train", refs.Policy), ref("validate", refs.Scorecard), ref("design", refs.Design),
-		},
+		Steps: append([]experiment.StepRef{
+			ref("generate", refs.Dataset), ref("train", refs.Policy), ref("validate", refs.Scorecard),
+		}, designSteps(refs)...),
 	}, nil
+}
+
+// designSteps are the designer's call and, where there was one, the decision
+// about it.
+func designSteps(refs RoundRefs) []experiment.StepRef {
+	if refs.Proposal.ID.Key == "" {
+		return []experiment.StepRef{ref("design", refs.Design)}
+	}
+	return []experiment.StepRef{ref("design", refs.Proposal), ref("decision", refs.Design)}
 }
 
 func ref(step string, d Done) experiment.StepRef {

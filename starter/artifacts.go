@@ -72,13 +72,9 @@ func (a *app) artifactsLs(ctx context.Context, name string) error {
 
 // entries follows the experiment's index to the manifests of its steps.
 func (a *app) entries(ctx context.Context, name string) ([]entry, error) {
-	body, err := a.doc(ctx, name, activities.DocIndex)
+	refs, err := a.index(ctx, name)
 	if err != nil {
 		return nil, err
-	}
-	var refs activities.Refs
-	if err := json.Unmarshal(body, &refs); err != nil {
-		return nil, fmt.Errorf("read the index of %s: %w", name, err)
 	}
 	var all []entry
 	for _, s := range stepsOf(refs) {
@@ -89,6 +85,19 @@ func (a *app) entries(ctx context.Context, name string) ([]entry, error) {
 		all = append(all, files...)
 	}
 	return all, nil
+}
+
+// index reads where an experiment's artifacts are; exit code 3 if it has none.
+func (a *app) index(ctx context.Context, name string) (activities.Refs, error) {
+	var refs activities.Refs
+	body, err := a.doc(ctx, name, activities.DocIndex)
+	if err != nil {
+		return refs, err
+	}
+	if err := json.Unmarshal(body, &refs); err != nil {
+		return refs, fmt.Errorf("read the index of %s: %w", name, err)
+	}
+	return refs, nil
 }
 
 // placed is a step under the name that people know it by.
@@ -107,7 +116,7 @@ func stepsOf(r activities.Refs) []placed {
 	for _, round := range r.Rounds {
 		at := fmt.Sprintf("round-%d/", round.Round)
 		all = append(all, placed{at + "generate", round.Dataset}, placed{at + "train", round.Policy},
-			placed{at + "validate", round.Scorecard}, placed{at + "design", round.Design})
+			placed{at + "validate", round.Scorecard}, placed{at + "proposal", round.Proposal}, placed{at + "design", round.Design})
 	}
 	for _, b := range r.Benchmarks {
 		at := fmt.Sprintf("benchmark-%d/", b.Agents)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,6 +96,8 @@ type machine struct {
 	dev  *exec.Cmd
 	log  *logged
 	done chan error
+
+	patience time.Duration // with one command; 0: five minutes
 }
 
 // logged takes in what a running program prints, while a test reads it.
@@ -164,7 +167,7 @@ func (m *machine) shut() {
 // starter runs the command line to its end.
 func (m *machine) starter(args ...string) (stdout, stderr string, code int) {
 	m.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(m.patience, 5*time.Minute))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(programs, "starter"), append(args, "--data", m.data)...)
 	cmd.Dir = m.t.TempDir()

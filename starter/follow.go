@@ -28,6 +28,8 @@ const (
 // follow shows a run live until it ends. Its error is the run's.
 func (a *app) follow(ctx context.Context, c client.Client, run client.WorkflowRun) error {
 	view := newView(a.err, a.color(a.err))
+	name := workflows.ExperimentName(run.GetID())
+	view.decide = append([]string{a.command("design show "+name, a.repeatData()...)}, a.decideWith(name)...)
 	defer view.close()
 	ended := make(chan error, 1)
 	go func() { ended <- await(ctx, run, view) }()

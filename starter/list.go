@@ -40,7 +40,7 @@ func (a *app) listCmd() *cobra.Command {
 			return a.list(c.Context(), state, limit)
 		},
 	}
-	c.Flags().StringVar(&state, "state", "", "only experiments in this `STATE` (preparing, running, benchmarking, done, failed, cancelled)")
+	c.Flags().StringVar(&state, "state", "", "only experiments in this `STATE` (preparing, running, waiting, benchmarking, done, failed, cancelled)")
 	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	return c
 }
@@ -49,10 +49,12 @@ func (a *app) list(ctx context.Context, state string, limit int) error {
 	q := "WorkflowType = 'Experiment'"
 	switch state {
 	case "":
-	case workflows.StatePreparing, workflows.StateRunning, workflows.StateBenchmarking, workflows.StateDone, workflows.StateFailed, workflows.StateCancelled:
+	case "waiting":
+		q += fmt.Sprintf(" AND FloeState = '%s'", workflows.StateWaiting)
+	case workflows.StatePreparing, workflows.StateRunning, workflows.StateWaiting, workflows.StateBenchmarking, workflows.StateDone, workflows.StateFailed, workflows.StateCancelled:
 		q += fmt.Sprintf(" AND FloeState = '%s'", state)
 	default:
-		return fail(exitUsage, "--state is %q; want preparing, running, benchmarking, done, failed or cancelled", state)
+		return fail(exitUsage, "--state is %q; want preparing, running, waiting, benchmarking, done, failed or cancelled", state)
 	}
 	all, err := a.find(ctx, q, limit)
 	if err != nil {

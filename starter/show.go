@@ -59,7 +59,14 @@ func (a *app) show(ctx context.Context, name string) error {
 	}
 	return a.emit(s, func(w io.Writer) error {
 		fmt.Fprintf(w, "%s: %s\n", s.Name, s.State)
-		if s.Status != nil {
+		switch {
+		case s.Status != nil && s.Status.Waits():
+			fmt.Fprintf(w, "%s: %s\n", s.Status.Position(), s.Status.Waiting.Reason)
+			fmt.Fprintf(w, "  %s\n", a.command("design show "+s.Name, a.repeatData()...))
+			for _, l := range a.decideWith(s.Name) {
+				fmt.Fprintf(w, "  %s\n", l)
+			}
+		case s.Status != nil:
 			p := s.Status.Progress
 			fmt.Fprintf(w, "%s: %s %d of %d %s\n", s.Status.Position(), p.Step, p.Done, p.Total, p.Note)
 		}

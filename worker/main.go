@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"floe/internal/connect"
+	"floe/internal/endpoint"
 	"floe/internal/temporalclient"
 	"floe/internal/version"
 	"floe/workflows"
@@ -40,9 +41,10 @@ func main() {
 
 // settings are what a person can choose about a worker.
 type settings struct {
-	flags connect.Flags
-	work  int
-	jobs  int
+	flags     connect.Flags
+	work      int
+	jobs      int
+	endpoints string // file
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -66,6 +68,7 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 	s.flags.Register(fs)
 	fs.IntVar(&s.work, "work", 4, "CPU activities at the same time (generating, scoring, designing)")
 	fs.IntVar(&s.jobs, "jobs", 1, "training jobs at the same time: one per device")
+	fs.StringVar(&s.endpoints, "endpoints", "", "`FILE` that names endpoints of language models and where their keys are ("+endpoint.EnvFile+")")
 	show := fs.Bool("version", false, "print the version")
 	switch err := fs.Parse(args); {
 	case errors.Is(err, pflag.ErrHelp):
@@ -87,6 +90,13 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 // serve polls until the context ends, then lets running activities stop.
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error) {
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	directory, err := endpoint.Load(s.endpoints)
+	if err != nil {
+		return exitUsage, err
+	}
+	for _, missing := range directory.Missing() {
+		logger.Warn("an endpoint cannot be asked before its key is there", "error", missing)
+	}
 	to, err := connect.Resolve(s.flags)
 	if _, away := errors.AsType[*connect.NoStackError](err); away {
 		return exitUnreachable, err
@@ -116,7 +126,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (int, erro
 	} else if n > 0 {
 		logger.Info("swept unfinished uploads", "count", n)
 	}
-	acts := wire(c, store)
+	acts := wire(c, store, directory)
 	work, jobs := workers(c, acts, s)
 	fmt.Fprintf(stdout, "worker ready: temporal %s · namespace %s · artifacts %s\n", opts.HostPort, opts.Namespace, store.URL(""))
 	return pollUntil(ctx, work, jobs)

@@ -68,6 +68,7 @@ func open(ctx workflow.Context, in ExperimentInput) (*arm, error) {
 		return nil, err
 	}
 	e.listen(ctx)
+	e.listenWaiting(ctx)
 	return e, e.status.enter(ctx, StatePreparing)
 }
 

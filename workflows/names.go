@@ -17,12 +17,14 @@ const (
 const (
 	QueryStatus    = "status"
 	SignalProgress = "progress"
+	SignalWaiting  = "waiting" // a round waits for a person, or no longer does
 )
 
 // States of an experiment, as in the search attribute FloeState.
 const (
 	StatePreparing    = "preparing"
 	StateRunning      = "running"
+	StateWaiting      = "waiting for approval" // of a person; costs nothing
 	StateBenchmarking = "benchmarking"
 	StateDone         = "done"
 	StateFailed       = "failed"

@@ -18,6 +18,8 @@ type Status struct {
 	Base     *experiment.Rates   `json:"base,omitempty"` // the untrained policy
 	Done     []RoundFigures      `json:"done"`
 	Report   string              `json:"report,omitempty"`
+	// Waiting is the proposal that a person has to decide about, in StateWaiting.
+	Waiting *Waiting `json:"waiting,omitempty"`
 }
 
 // RoundFigures is one finished round in a status.
@@ -27,11 +29,17 @@ type RoundFigures struct {
 	Outcome string           `json:"outcome"` // of the design
 }
 
+// Waits says whether a person has to decide before the experiment goes on.
+func (s Status) Waits() bool { return s.State == StateWaiting && s.Waiting != nil }
+
 // details is the line that the Temporal UI shows on top of the experiment.
 func (s Status) details() string {
 	line := s.State
 	p := s.Progress
-	if p.Step != "" && s.State != StateDone {
+	switch {
+	case s.Waits():
+		line = fmt.Sprintf("%s: **%s**: %s\n\n    starter design show %s", s.Position(), s.State, s.Waiting.Reason, s.Name)
+	case p.Step != "" && s.State != StateDone:
 		line = fmt.Sprintf("%s: %s", s.Position(), p.Step)
 		if p.Total > 0 {
 			line += fmt.Sprintf(", %d %%", 100*p.Done/p.Total)
@@ -45,7 +53,7 @@ func (s Status) details() string {
 	}
 	for _, r := range s.Done {
 		line += fmt.Sprintf("\n\nround %d: %s valid, %s optimal; next design: %s", r.Round,
-			percent(r.Rates.ValidRate()), percent(r.Rates.OptimalRate()), r.Outcome)
+			percent(r.Rates.ValidRate()), percent(r.Rates.OptimalRate()), loud(r.Outcome))
 	}
 	return line
 }
@@ -70,4 +78,15 @@ func (s *Status) enter(ctx workflow.Context, state string) error {
 	s.State = state
 	s.show(ctx)
 	return workflow.UpsertTypedSearchAttributes(ctx, AttrState.ValueSet(state))
+}
+
+// Fallback is the outcome of a design of which nothing could be used.
+const Fallback = "fallback"
+
+// loud makes a design that was not used stand out among those that were.
+func loud(outcome string) string {
+	if outcome == Fallback {
+		return "**" + activities.StateFallback + "** (nothing usable came; the last curriculum stays)"
+	}
+	return outcome
 }

@@ -8,12 +8,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 
 	"floe/activities"
 	"floe/internal/experiment"
@@ -27,6 +29,7 @@ type stage struct {
 	calls  []string
 	states []string // of what was published
 	rounds []activities.DesignInput
+	design func(activities.DesignInput) activities.Designed // if not the usual one
 }
 
 func spec() experiment.Spec {
@@ -50,6 +53,8 @@ func newStage(t *testing.T, train func(context.Context, activities.TrainInput) (
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	s := &stage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
+	// On a busy machine a workflow's goroutine may not be run for a second.
+	s.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
 	workflows.Register(s)
 	a := &activities.Activities{}
 	s.RegisterActivity(a)
@@ -77,6 +82,9 @@ func newStage(t *testing.T, train func(context.Context, activities.TrainInput) (
 	})
 	s.OnActivity(a.Design, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.DesignInput) (activities.Designed, error) {
 		s.rounds = append(s.rounds, in)
+		if s.design != nil {
+			return s.design(in), nil
+		}
 		return activities.Designed{Done: done("design", in.Where.Round), Outcome: "ok", ModelCalls: 3, ModelTokens: 400}, nil
 	})
 	s.OnActivity(a.Publish, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.PublishInput) (activities.Published, error) {

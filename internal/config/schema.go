@@ -9,6 +9,7 @@ import (
 
 	"floe/internal/config/strict"
 	"floe/internal/curriculum"
+	"floe/internal/designer"
 	"floe/internal/env"
 	"floe/internal/experiment"
 )
@@ -39,12 +40,14 @@ func Schema(envs []env.Environment) ([]byte, error) {
 // schema describes types, with what the environments know.
 type schema struct{ envs []env.Environment }
 
-// describers are the fields whose schema only the environments know, by path.
+// describers are the fields whose schema only the environments or the designers
+// know, by path.
 var describers = map[string]func(schema) object{
-	"environment":      schema.names,
-	"validation.sizes": schema.sizeList,
-	"validation.knobs": schema.knobs,
-	"curriculum":       schema.curriculum,
+	"designer.sections": schema.sections,
+	"environment":       schema.names,
+	"validation.sizes":  schema.sizeList,
+	"validation.knobs":  schema.knobs,
+	"curriculum":        schema.curriculum,
 }
 
 func (s schema) structure(t reflect.Type, path string) object {
@@ -88,13 +91,19 @@ func (s schema) value(f field, path string) object {
 		return bounded(object{{"type", "number"}}, "minimum", "maximum", f.in.Min, f.in.Max)
 	case reflect.Int, reflect.Int64:
 		return bounded(object{{"type", "integer"}}, "minimum", "maximum", f.in.Min, f.in.Max)
+	case reflect.Bool:
+		return object{{"type", "boolean"}}
 	default:
 		panic(fmt.Sprintf("%s is of type %s, which has no schema", path, f.typ))
 	}
 }
 
 func text(f field) object {
-	o := object{{"type", "string"}, {"minLength", 1}, {"maxLength", maxText}}
+	most := maxText
+	if f.lines > 0 {
+		most = f.lines
+	}
+	o := object{{"type", "string"}, {"minLength", 1}, {"maxLength", most}}
 	if len(f.enum) > 0 {
 		return object{{"enum", f.enum}}
 	}
@@ -137,8 +146,13 @@ func (s schema) names() object {
 	return object{{"enum", names}}
 }
 
-func (s schema) sizeList() object {
-	return object{{"type", "array"}, {"items", object{{"enum", s.sizes()}}}, {"uniqueItems", true}, {"minItems", 1}}
+func (s schema) sizeList() object { return words(s.sizes()) }
+
+func (schema) sections() object { return words(designer.Sections()) }
+
+// words is a list of some of these, each once.
+func words(of []string) object {
+	return object{{"type", "array"}, {"items", object{{"enum", of}}}, {"uniqueItems", true}, {"minItems", 1}}
 }
 
 // sizes are the sizes of all environments, each once.

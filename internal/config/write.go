@@ -59,6 +59,8 @@ func (w *writer) node(f field, path string, v reflect.Value) *yaml.Node {
 		return w.number(path, v.Float())
 	case reflect.Int, reflect.Int64:
 		return strict.PlainNode(strconv.FormatInt(v.Int(), 10))
+	case reflect.Bool:
+		return strict.PlainNode(strconv.FormatBool(v.Bool()))
 	case reflect.String:
 		return strict.TextNode(v.String())
 	default:
