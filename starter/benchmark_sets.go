@@ -135,7 +135,7 @@ func (r *rowImport) file(ctx context.Context, file, subset string) error {
 		return err
 	}
 	defer done()
-	work := func(_ struct{}, l numbered) importedRow { return r.read(l, subset) }
+	work := func(_ struct{}, l numbered) importedRow { return r.read(ctx, l, subset) }
 	err = eachRow(ctx, in, func() struct{} { return struct{}{} }, work, func(rows []importedRow) error {
 		for _, row := range rows {
 			r.take(file, subset, row)
@@ -149,7 +149,7 @@ func (r *rowImport) file(ctx context.Context, file, subset string) error {
 }
 
 // read makes a task of a line. Fields with other names are not looked at.
-func (r *rowImport) read(l numbered, subset string) importedRow {
+func (r *rowImport) read(ctx context.Context, l numbered, subset string) importedRow {
 	out := importedRow{line: l.line, err: l.err}
 	if l.err != nil {
 		return out
@@ -174,7 +174,7 @@ func (r *rowImport) read(l numbered, subset string) importedRow {
 		row.ID = subset + "/" + row.ID
 	}
 	out.agents = row.Agents
-	out.task, out.err = r.env.Import(env.Published{ID: row.ID, Agents: row.Agents, Text: row.Text}, r.objective)
+	out.task, out.err = r.env.Import(ctx, env.Published{ID: row.ID, Agents: row.Agents, Text: row.Text}, r.objective)
 	return out
 }
 

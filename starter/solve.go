@@ -60,7 +60,7 @@ func (a *app) solve(ctx context.Context, f solveFlags) error {
 	}
 	defer done()
 	s := solving{app: a, file: inputName(f.in), out: newSolvedWriter(a.out, a.output)}
-	work := func(solver env.Solver, l numbered) solved { return solveRow(solver, l, f.objective) }
+	work := func(solver env.Solver, l numbered) solved { return solveRow(ctx, solver, l, f.objective) }
 	in, end := a.withProgress(in, f.in, "solving")
 	err = eachRow(ctx, in, e.NewSolver, work, s.take)
 	end()
@@ -98,7 +98,7 @@ type solved struct {
 	err error
 }
 
-func solveRow(solver env.Solver, l numbered, objective string) solved {
+func solveRow(ctx context.Context, solver env.Solver, l numbered, objective string) solved {
 	s := solved{line: l.line, err: l.err}
 	if s.err != nil {
 		return s
@@ -113,7 +113,7 @@ func solveRow(solver env.Solver, l numbered, objective string) solved {
 			errID = fmt.Errorf("id is %v; want a text", shownID(row.ID))
 		}
 	}
-	s.Solution, s.err = solver.Solve(l.text, objective)
+	s.Solution, s.err = solver.Solve(ctx, l.text, objective)
 	s.err = errors.Join(errID, s.err)
 	return s
 }

@@ -85,7 +85,7 @@ func (p *pool) evaluate(ctx context.Context, src *source, first int, open [2]boo
 		chunks.Add(1)
 		p.jobs <- func(solver *Solver) {
 			defer chunks.Done()
-			if ctx.Err() == nil {
+			if solver.heed(ctx); ctx.Err() == nil {
 				src.chunk(first+i, func(c *puzzle) { wave[i].add(c, solver, src.split, open) })
 			}
 		}

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ var solvers = sync.Pool{New: func() any { return NewSolver() }}
 
 // Import reads a row of the published benchmark, which is little but a prompt,
 // and solves its instance.
-func (Lake) Import(row env.Published, objective string) (env.Task, error) {
+func (Lake) Import(ctx context.Context, row env.Published, objective string) (env.Task, error) {
 	in, err := parsePrompt(row.Text)
 	if err == nil && in.Agents() != row.Agents {
 		err = fmt.Errorf("the text has %d agents, the row says %d", in.Agents(), row.Agents)
@@ -29,7 +30,7 @@ func (Lake) Import(row env.Published, objective string) (env.Task, error) {
 	if err != nil {
 		return env.Task{}, fmt.Errorf("import task %q: %w", row.ID, err)
 	}
-	task, err := imported(in, objective)
+	task, err := imported(ctx, in, objective)
 	if err != nil {
 		return env.Task{}, fmt.Errorf("import task %q: %w", row.ID, err)
 	}
@@ -38,10 +39,10 @@ func (Lake) Import(row env.Published, objective string) (env.Task, error) {
 }
 
 // imported is the task of an instance, but for its ID and prompt.
-func imported(in Instance, objective string) (env.Task, error) {
+func imported(ctx context.Context, in Instance, objective string) (env.Task, error) {
 	solver, _ := solvers.Get().(*Solver)
 	defer solvers.Put(solver)
-	s, err := solver.Solve(in, objective)
+	s, err := solver.Solve(ctx, in, objective)
 	if err != nil {
 		return env.Task{}, err
 	}

@@ -16,7 +16,7 @@ func TestImportedPromptsAreTheTasksThatTheyWereMadeOf(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, want := range tasks {
-				got, err := Lake{}.Import(env.Published{ID: want.ID, Agents: 4, Text: want.Prompt}, objective)
+				got, err := Lake{}.Import(t.Context(), env.Published{ID: want.ID, Agents: 4, Text: want.Prompt}, objective)
 				if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 					t.Errorf("%v\ngot  %v\nwant %v", err, got, want)
 				}
@@ -36,7 +36,7 @@ func TestWhatCannotBeImportedSaysWhy(t *testing.T) {
 		"no objective":   {renderPrompt(Instance{N: 3, Grid: []string{"FFF", "FFF", "FFF"}, Starts: []Cell{{0, 0}, {2, 2}}, Goals: []Cell{{2, 0}, {0, 2}}}), "speed", "speed"},
 		"nothing at all": {"", objectiveSum, "read prompt"},
 	} {
-		_, err := Lake{}.Import(env.Published{ID: "x7", Agents: 2, Text: c.text}, c.objective)
+		_, err := Lake{}.Import(t.Context(), env.Published{ID: "x7", Agents: 2, Text: c.text}, c.objective)
 		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), `"x7"`) {
 			t.Errorf("%s: %v; want %q and the ID", name, err, c.says)
 		}
@@ -45,7 +45,7 @@ func TestWhatCannotBeImportedSaysWhy(t *testing.T) {
 
 func TestARowThatMiscountsItsAgentsIsRefused(t *testing.T) {
 	text := renderPrompt(Instance{N: 3, Grid: []string{"FFF", "FFF", "FFF"}, Starts: []Cell{{0, 0}, {2, 2}}, Goals: []Cell{{2, 0}, {0, 2}}})
-	_, err := Lake{}.Import(env.Published{ID: "x", Agents: 3, Text: text}, objectiveSum)
+	_, err := Lake{}.Import(t.Context(), env.Published{ID: "x", Agents: 3, Text: text}, objectiveSum)
 	if err == nil || !strings.Contains(err.Error(), "2 agents, the row says 3") {
 		t.Error(err)
 	}

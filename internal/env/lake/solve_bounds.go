@@ -3,11 +3,9 @@ package lake
 import "math/bits"
 
 // bounds says how much budget a state needs at least, from tables for the pairs
-// of agents in a group and, in the hardest searches, for its triples. A pair's
-// takes 0.3 ms on a map of 60 cells and 1 ms on one of 90, a triple's 40 and
-// 400 ms.
+// of agents in a group and, in the hardest searches, for its triples and fours.
 type bounds struct {
-	size    int            // of the largest sets with tables: 2 or 3, 0 for none
+	size    int            // of the largest sets with tables: 2 to maxTable, 0 for none
 	needs   [sets][]uint8  // the tables of the group's agents
 	width   int            // spots in a table, in every dimension
 	built   [2][sets]table // of the instance: for costs, for makespans
@@ -44,7 +42,7 @@ func (b *bounds) table(j *joint, agents int) *table {
 // resume turns on the bounds that earlier searches for a group have built.
 func (b *bounds) resume(j *joint) {
 	b.size = 0
-	for size := min(3, j.k); size >= 2; size-- {
+	for size := min(maxTable, j.k); size >= 2; size-- {
 		if b.ready(j, size) {
 			b.build(j, size, 0)
 			return
@@ -53,13 +51,41 @@ func (b *bounds) resume(j *joint) {
 }
 
 func (b *bounds) ready(j *joint, size int) bool {
-	for _, agents := range subsets[j.k] {
-		if bits.OnesCount(uint(agents)) <= size && !b.table(j, agents).ready {
-			return false
+	for n := 2; n <= size; n++ {
+		for _, set := range setsBySize[j.k][n] {
+			if !b.table(j, int(set)).ready {
+				return false
+			}
 		}
 	}
 	return true
 }
+
+// worthwhile says whether a group is so hard that the bounds of the next size are
+// worth what they cost: as long as the search has taken so far.
+func (b *bounds) worthwhile(j *joint) bool {
+	switch {
+	case b.size == 0:
+		return true
+	case b.size == maxTable || b.size >= j.k:
+		return false
+	}
+	states, steps := b.width*b.width*b.width, stepsPerTriple
+	if b.size == 3 {
+		states, steps = states*b.width, stepsPerFour
+	}
+	return states <= largestTable && steps*states*len(setsBySize[j.k][b.size+1]) <= j.tried
+}
+
+// How many steps are tried in the time that a state of a table takes, as measured:
+// too early, and tables are built in vain; too late, and the search was.
+const (
+	stepsPerTriple = 6
+	stepsPerFour   = 3
+)
+
+// largestTable bounds a table's states, each a byte.
+const largestTable = 5_000_000
 
 // build turns the bounds on, for sets up to a size, in a search that is at time t.
 func (b *bounds) build(j *joint, size, t int) {
@@ -67,13 +93,15 @@ func (b *bounds) build(j *joint, size, t int) {
 		return
 	}
 	if len(b.builder.cells) == 0 {
-		b.builder.number(j.ground)
+		b.builder.number(j.all)
 	}
-	for _, agents := range subsets[j.k] {
-		if bits.OnesCount(uint(agents)) <= size {
-			table := b.table(j, agents)
-			b.builder.fill(table, j, agents)
-			b.needs[agents] = table.need
+	for n := 2; n <= size; n++ {
+		for _, set := range setsBySize[j.k][n] {
+			table := b.table(j, int(set))
+			if b.builder.fill(table, j, int(set)); !table.ready {
+				return // stopped
+			}
+			b.needs[set] = table.need
 		}
 	}
 	b.size, b.width = size, len(b.builder.cells)
@@ -89,9 +117,12 @@ func (b *bounds) start(j *joint, t int) {
 		b.mark(&j.frames[t], a)
 	}
 	for a := range j.k {
-		b.note(j, t, a, endless)
+		b.note(j, t, a, unlimited)
 	}
 }
+
+// unlimited is more budget than any set of agents needs.
+const unlimited = 1 << 16
 
 // mark notes where an agent is in a state.
 func (b *bounds) mark(f *frame, a int) {
@@ -107,74 +138,105 @@ func (b *bounds) mark(f *frame, a int) {
 func (b *bounds) note(j *joint, t, a, budget int) (sum int, ok bool) {
 	f := &j.frames[t]
 	b.mark(f, a)
-	moved := uint(f.home)&^(1<<a) | (1<<a - 1)
+	moved := f.home&^(1<<a) | (1<<a - 1)
 	for xs := moved; xs != 0; xs &= xs - 1 {
-		x := bits.TrailingZeros(xs)
-		need := b.look(f, 1<<x|1<<a, int(f.spots[min(x, a)])*b.width+int(f.spots[max(x, a)]))
-		if sum += need; need > budget {
+		x := bits.TrailingZeros8(xs)
+		need := b.needs[1<<x|1<<a][int(f.spots[min(x, a)])*b.width+int(f.spots[max(x, a)])]
+		f.needs[1<<x|1<<a] = need
+		if sum += int(need); int(need) > budget {
 			return 0, false
 		}
 	}
-	return sum, b.size < 3 || b.noteTriples(f, a, moved, budget)
+	return sum, b.size == 2 || b.noteLarger(f, a, moved|1<<a, budget)
 }
 
-func (b *bounds) noteTriples(f *frame, a int, moved uint, budget int) bool {
-	for ys := moved; ys != 0; ys &= ys - 1 {
-		y := bits.TrailingZeros(ys)
-		for xs := moved & (1<<y - 1); xs != 0; xs &= xs - 1 {
-			x := bits.TrailingZeros(xs)
-			low, middle, high := min(x, a), max(x, min(y, a)), max(y, a)
-			state := (int(f.spots[low])*b.width+int(f.spots[middle]))*b.width + int(f.spots[high])
-			if b.look(f, 1<<x|1<<y|1<<a, state) > budget {
-				return false
-			}
+// noteLarger notes what the larger sets of an agent need.
+func (b *bounds) noteLarger(f *frame, a int, moved uint8, budget int) bool {
+	for _, set := range largerSetsOf[b.size][a] {
+		if set&^moved != 0 {
+			continue
+		}
+		state := 0
+		for m := set; m != 0; m &= m - 1 {
+			state = state*b.width + int(f.spots[bits.TrailingZeros8(m)])
+		}
+		need := b.needs[set][state]
+		if f.needs[set] = need; int(need) > budget {
+			return false
 		}
 	}
 	return true
 }
 
-// look notes what a set of agents needs in a state of its table.
-func (b *bounds) look(f *frame, agents, state int) int {
-	need := b.needs[agents][state]
-	f.needs[agents] = need
-	return int(need)
-}
-
-// couplesExceed says whether two sets without a common agent need more together
-// than the budget in the state at time t. That a single set does has been asked
-// before. Makespans do not add up.
-func (b *bounds) couplesExceed(j *joint, t, budget int) bool {
+// exceed says whether sets of agents need more together than the budget in the
+// state at time t. That a single set does has been asked before. Two sets without
+// a common agent add up; and over all sets of a size, each agent's part is counted
+// once for every set that it is in. Makespans do not add up.
+func (b *bounds) exceed(j *joint, t, budget int) bool {
 	if j.mode == quickest {
 		return false
 	}
 	needs := &j.frames[t].needs
-	for _, c := range couples[j.k] {
-		if max(bits.OnesCount8(c[0]), bits.OnesCount8(c[1])) <= b.size && int(needs[c[0]])+int(needs[c[1]]) > budget {
+	for _, c := range couples[j.k][b.size] {
+		if int(needs[c[0]])+int(needs[c[1]]) > budget {
+			return true
+		}
+	}
+	for size := 3; size <= b.size && size < j.k; size++ {
+		sum := 0
+		for _, set := range setsBySize[j.k][size] {
+			sum += int(needs[set])
+		}
+		if sum > budget*len(setsBySize[j.k-1][size-1]) {
 			return true
 		}
 	}
 	return false
 }
 
-// subsets are the pairs and triples, and couples the couples of them without a
-// common agent, by number of agents.
+// Sets of agents, by what they are needed for.
 var (
-	subsets = func() (all [MaxAgents + 1][]int) {
+	// setsBySize are the sets of k agents of a size.
+	setsBySize = func() (all [MaxAgents + 1][maxTable + 1][]uint8) {
 		for k := range all {
 			for set := range 1 << k {
-				if n := bits.OnesCount(uint(set)); n == 2 || n == 3 {
-					all[k] = append(all[k], set)
+				if n := bits.OnesCount(uint(set)); n <= maxTable {
+					all[k][n] = append(all[k][n], uint8(set))
 				}
 			}
 		}
 		return all
 	}()
-	couples = func() (all [MaxAgents + 1][][2]uint8) {
-		for k, sets := range subsets {
-			for i, a := range sets {
-				for _, b := range sets[:i] {
-					if a&b == 0 {
-						all[k] = append(all[k], [2]uint8{uint8(a), uint8(b)})
+	// largerSetsOf are the sets from three agents up to a size that an agent is in,
+	// small ones first.
+	largerSetsOf = func() (all [maxTable + 1][MaxAgents][]uint8) {
+		for most := range all {
+			for size := 3; size <= most; size++ {
+				for _, set := range setsBySize[MaxAgents][size] {
+					for a := range MaxAgents {
+						if set>>a&1 != 0 {
+							all[most][a] = append(all[most][a], set)
+						}
+					}
+				}
+			}
+		}
+		return all
+	}()
+	// couples are the couples of sets of k agents without a common one, given the
+	// size of the largest tables. Couples that larger ones cover are left out.
+	couples = func() (all [MaxAgents + 1][maxTable + 1][][2]uint8) {
+		for k := range all {
+			for most := 2; most <= maxTable; most++ {
+				large := min(most, k-2)
+				if large < 2 {
+					continue
+				}
+				for _, a := range setsBySize[k][large] {
+					for _, b := range setsBySize[k][2] {
+						if a&b == 0 && (large > 2 || a > b) {
+							all[k][most] = append(all[k][most], [2]uint8{a, b})
+						}
 					}
 				}
 			}

@@ -218,7 +218,7 @@ func TestUnsolvableMeansThatNoJointStateWithAllAtHomeCanBeReached(t *testing.T) 
 	for i := range 80 {
 		in := drawn3x3(rng, 3+i%2)
 		_, want := newBrute(in).reaches()
-		if got, err := solver.Solve(in, objectiveSum); err != nil || got.Solvable != want {
+		if got, err := solver.Solve(t.Context(), in, objectiveSum); err != nil || got.Solvable != want {
 			t.Errorf("%v: solvable = %v, %v; want %v", in, got.Solvable, err, want)
 		}
 		if !want {

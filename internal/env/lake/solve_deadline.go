@@ -52,6 +52,7 @@ func (j *joint) stepsInTime(t, a int, from place, d, left int) bool {
 }
 
 func (j *joint) stepInTime(t, a int, to place, left int) bool {
+	j.tried++
 	if !j.clear(t, a, to) {
 		return false
 	}

@@ -96,7 +96,7 @@ func (s *Solver) merge(m mode, a, b int) bool {
 
 // settle finds routes for a group, if possible ones that keep clear of others.
 func (s *Solver) settle(m mode, g *group, others uint8) bool {
-	s.joint.effort = 0
+	s.joint.effort, s.joint.tried = 0, 0
 	switch {
 	case others != 0 && s.search(m, *g, others), s.search(m, *g, 0):
 		return true
@@ -123,6 +123,9 @@ func (s *Solver) raise(g *group) bool {
 	stride, took := 1, s.joint.expansions
 	fails := g.budget
 	for g.budget += stride; !s.search(cheapest, *g, 0); g.budget += stride {
+		if s.joint.stopped {
+			return false
+		}
 		fails = g.budget
 		if g.budget >= proveAfter && !proved {
 			if !s.attainable(g.members) {
@@ -130,7 +133,7 @@ func (s *Solver) raise(g *group) bool {
 			}
 			proved = true
 		}
-		if saturated := s.joint.expansions > s.joint.hardAfter && s.joint.expansions < 2*took; saturated || s.joint.bounds.size == 3 {
+		if saturated := s.joint.expansions > s.joint.hardAfter && s.joint.expansions < 2*took; saturated || s.joint.bounds.size >= 3 {
 			stride *= 2
 		}
 		took = s.joint.expansions
@@ -139,12 +142,15 @@ func (s *Solver) raise(g *group) bool {
 	return true
 }
 
-// lower finds the least budget above one that fails, going down from the cost of
-// the group's routes: most searches on the way succeed, and fast.
+// lower finds the least budget above one that fails and below the cost of the
+// group's routes, halving what lies between.
 func (s *Solver) lower(g *group, fails int) {
-	for g.budget = s.excessOf(g.members); g.budget > fails+1; g.budget = s.excessOf(g.members) {
-		if !s.search(cheapest, group{g.members, g.budget - 1}, 0) {
-			return
+	for g.budget = s.excessOf(g.members); g.budget > fails+1; {
+		middle := (fails + g.budget) / 2
+		if s.search(cheapest, group{g.members, middle}, 0) {
+			g.budget = s.excessOf(g.members)
+		} else {
+			fails = middle
 		}
 	}
 }
@@ -164,7 +170,7 @@ func (s *Solver) excessOf(members uint8) int {
 // others, and keeps them.
 func (s *Solver) search(m mode, g group, others uint8) bool {
 	j := &s.joint
-	j.mode, j.ground, j.k, j.others.n = m, &s.puzzle.ground, 0, 0
+	j.mode, j.all, j.k, j.others.n = m, s.toGoal[:s.puzzle.agents], 0, 0
 	for i := range s.puzzle.agents {
 		switch {
 		case g.members>>i&1 != 0:

@@ -23,9 +23,9 @@ const (
 // For the makespan the budget is the time left (see solve_deadline.go).
 type joint struct {
 	mode   mode
-	k      int            // agents in the group
-	who    [MaxAgents]int // their numbers in the puzzle
-	ground *field
+	k      int               // agents in the group
+	who    [MaxAgents]int    // their numbers in the puzzle
+	all    []field           // distances of all agents in the puzzle
 	toGoal [MaxAgents]*field // distances
 	goal   [MaxAgents]place
 	frames []frame // by time: the line that is being searched
@@ -36,7 +36,10 @@ type joint struct {
 
 	expansions int // states searched in this run
 	effort     int // states searched for this group
-	hardAfter  int // effort after which bounds are built
+	tried      int // steps tried for it
+	stop       <-chan struct{}
+	stopped    bool // stop was closed; what a search says then means nothing
+	hardAfter  int  // effort after which bounds are built
 }
 
 // frame is a joint state.
@@ -51,13 +54,6 @@ type frame struct {
 // usualHardAfter is the effort for a group after which it is worth while to
 // compute bounds for its pairs.
 const usualHardAfter = 1000
-
-// hardestAfter is the effort after which bounds for triples are worth while,
-// which grow with the third power of the map.
-func (j *joint) hardestAfter() int {
-	spots := j.bounds.width
-	return max(j.hardAfter+1, j.hardAfter*spots*spots*spots/6000)
-}
 
 // run searches from the starts and says whether the budget suffices.
 func (j *joint) run(starts *[MaxAgents]place, budget int) bool {
@@ -114,19 +110,32 @@ func (j *joint) visit(t, budget int) bool {
 
 // open prepares to search from the state at time t, unless there is no hope.
 func (j *joint) open(t, budget int) bool {
-	if j.bounds.size > 0 && j.bounds.couplesExceed(j, t, budget) || !j.seen.enter(j.key(t), budget) {
+	if j.stopped || j.bounds.size > 0 && j.bounds.exceed(j, t, budget) || !j.seen.enter(j.key(t), budget) {
 		return false
 	}
 	j.expansions++
-	switch j.effort++; j.effort {
-	case j.hardAfter:
-		j.bounds.build(j, 2, t)
-	case j.hardestAfter():
-		j.bounds.build(j, 3, t)
+	if j.effort%heedEvery == 0 && j.interrupted() {
+		return false
+	}
+	if j.effort++; j.effort >= j.hardAfter && j.bounds.worthwhile(j) {
+		j.bounds.build(j, max(2, j.bounds.size+1), t)
 	}
 	j.reserve(t)
 	j.frames[t+1] = j.frames[t]
 	return true
+}
+
+// heedEvery is how many states, of a search or a table, pass between two looks at
+// whether to stop.
+const heedEvery = 1024
+
+func (j *joint) interrupted() bool {
+	select {
+	case <-j.stop:
+		j.stopped = true
+	default:
+	}
+	return j.stopped
 }
 
 // key is the state at time t as a number of 45 bits. Amid the traffic of others,
@@ -192,6 +201,7 @@ func (j *joint) wait(t, a, budget, needs int) bool {
 
 // step moves an agent and then the others.
 func (j *joint) step(t, a int, to place, budget, needs int) bool {
+	j.tried++
 	if !j.clear(t, a, to) {
 		return false
 	}

@@ -142,7 +142,7 @@ func (s *stratum) sample(ctx context.Context, most int) error {
 			return ctx.Err()
 		}
 		in := s.draw(rng.Perm(s.n * s.n))
-		sol, err := solver.Solve(in, s.objective)
+		sol, err := solver.Solve(ctx, in, s.objective)
 		if err != nil {
 			return err
 		}

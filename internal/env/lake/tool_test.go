@@ -99,7 +99,7 @@ func FuzzSolveRow(f *testing.F) {
 		if strings.Count(string(row), "F") > 30 {
 			t.Skip("larger maps take long")
 		}
-		s, err := solver.Solve(row, "sum_of_costs")
+		s, err := solver.Solve(t.Context(), row, "sum_of_costs")
 		if err != nil || !s.Solvable {
 			return
 		}
@@ -112,7 +112,7 @@ func FuzzSolveRow(f *testing.F) {
 func TestSolversRefuseWrongObjectives(t *testing.T) {
 	row := []byte(`{"grid":["FFF","FFF","FFF"],"starts":[[0,0],[0,1]],"goals":[[1,0],[1,1]]}`)
 	for _, objective := range append(lake.New().Objectives(), "speed") {
-		_, err := lake.New().NewSolver().Solve(row, objective)
+		_, err := lake.New().NewSolver().Solve(t.Context(), row, objective)
 		if (err != nil) != (objective == "speed") {
 			t.Error(fmt.Errorf("%s: %w", objective, err))
 		}
