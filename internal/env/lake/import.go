@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"strings"
 	"sync"
 
 	"floe/internal/curriculum"
@@ -23,7 +25,7 @@ var solvers = sync.Pool{New: func() any { return NewSolver() }}
 // Import reads a row of the published benchmark, which is little but a prompt,
 // and solves its instance.
 func (Lake) Import(ctx context.Context, row env.Published, objective string) (env.Task, error) {
-	in, err := parsePrompt(row.Text)
+	in, err := parsePrompt(tidied(row.Text))
 	if err == nil && in.Agents() != row.Agents {
 		err = fmt.Errorf("the text has %d agents, the row says %d", in.Agents(), row.Agents)
 	}
@@ -37,6 +39,21 @@ func (Lake) Import(ctx context.Context, row env.Published, objective string) (en
 	task.ID, task.Prompt = row.ID, row.Text
 	return task, nil
 }
+
+// tidied is a text without what files and web pages do to line ends: CRLF, HTML
+// breaks, spaces at the end of a line, blank lines around it all. Nothing else is
+// forgiven.
+func tidied(text string) string {
+	text = htmlBreak.ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	lines := strings.Split(strings.Trim(text, " \t\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " \t")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// htmlBreak takes the line end behind it along: some write both.
+var htmlBreak = regexp.MustCompile(`(?i)<br ?/?>\n?`)
 
 // imported is the task of an instance, but for its ID and prompt.
 func imported(ctx context.Context, in Instance, objective string) (env.Task, error) {
