@@ -92,8 +92,8 @@ func unjoin(state, k int) []int {
 }
 
 func rejoin(at []int) (state int) {
-	for i := len(at) - 1; i >= 0; i-- {
-		state = state*cells3x3 + at[i]
+	for _, c := range slices.Backward(at) {
+		state = state*cells3x3 + c
 	}
 	return state
 }
