@@ -55,7 +55,7 @@ func (b *bench) draw(ctx context.Context, agents int, orders []env.Order) ([]ben
 	var items []benchItem
 	for _, o := range orders {
 		before := len(items)
-		tasks, _, err := b.env.Generate(ctx, o, func(done, _ int) { m.show(before+done, total) })
+		tasks, _, err := env.Tasks(ctx, b.env, o, func(done, _ int) { m.show(before+done, total) })
 		if err != nil {
 			return nil, fmt.Errorf("make the set of %d agents: %w", agents, err)
 		}

@@ -51,10 +51,11 @@ func (p *pool) fill(ctx context.Context, quotas []quota) ([]*filling, error) {
 		p.active.Add(1)
 		rows.Go(func() {
 			defer p.active.Add(-1)
-			taken := map[digest]bool{}
+			taken := map[digest]struct{}{}
 			for _, i := range alike {
 				fillings[i] = &filling{quota: quotas[i], taken: taken}
 				errs[i] = fillings[i].fill(ctx, p)
+				fillings[i].taken = nil
 			}
 		})
 	}

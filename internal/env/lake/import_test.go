@@ -11,7 +11,7 @@ import (
 func TestImportedPromptsAreTheTasksThatTheyWereMadeOf(t *testing.T) {
 	for _, objective := range []string{objectiveSum, objectiveMakespan} {
 		for _, o := range benchmark(4, 9, objective)[:2] {
-			tasks, _, err := Lake{}.Generate(t.Context(), o, func(int, int) {})
+			tasks, _, err := env.Tasks(t.Context(), Lake{}, o, func(int, int) {})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ func TestARowThatMiscountsItsAgentsIsRefused(t *testing.T) {
 
 func TestSubsetsNameEveryTaskAndHoldTheirShareOfWaits(t *testing.T) {
 	for _, o := range benchmark(3, 60, objectiveSum)[:2] {
-		tasks, _, err := Lake{}.Generate(t.Context(), o, func(int, int) {})
+		tasks, _, err := env.Tasks(t.Context(), Lake{}, o, func(int, int) {})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ func order(size string, samples int, holes, waits float64) env.Order {
 
 func tasks(t *testing.T, o env.Order) []env.Task {
 	t.Helper()
-	all, _, err := lake.New().Generate(t.Context(), o, func(int, int) {})
+	all, _, err := env.Tasks(t.Context(), lake.New(), o, func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,13 @@ func tasks(t *testing.T, o env.Order) []env.Task {
 
 func drift(t *testing.T, all []env.Task) []env.Drift {
 	t.Helper()
-	found, err := lake.New().Drift(t.Context(), all, func(int, int) {})
+	check := lake.New().NewDriftCheck()
+	for _, task := range all {
+		if err := check.Add(task); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := check.Compare(t.Context(), func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +85,7 @@ func TestRareKindsAreNotJudged(t *testing.T) {
 	if found := drift(t, nil); len(found) != 0 {
 		t.Errorf("an empty set has %+v", found)
 	}
-	if _, err := lake.New().Drift(t.Context(), []env.Task{{ID: "x", Instance: json.RawMessage(`{}`)}}, func(int, int) {}); err == nil {
+	if err := lake.New().NewDriftCheck().Add(env.Task{ID: "x", Instance: json.RawMessage(`{}`)}); err == nil {
 		t.Error("a task without a map was measured")
 	}
 }
