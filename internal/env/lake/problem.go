@@ -25,7 +25,9 @@ type problem struct {
 	task     env.Task
 	in       Instance
 	holes    []Cell
-	maxSteps int // of an episode
+	ground   field  // wall in holes and off the map
+	nobody   uint64 // see there
+	maxSteps int    // of an episode
 }
 
 // Open decodes a task. It says everything that is wrong with one. A task without
@@ -38,7 +40,7 @@ func (Lake) Open(t env.Task) (env.Problem, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open task %q: %w", t.ID, err)
 	}
-	p := &problem{task: t, in: in, maxSteps: maxSteps(t, in)}
+	p := &problem{task: t, in: in, ground: puzzleOf(in).ground, nobody: nobody(in.Agents()), maxSteps: maxSteps(t, in)}
 	for r, row := range in.Grid {
 		for c := range row {
 			if row[c] == hole {
