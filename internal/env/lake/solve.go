@@ -41,7 +41,7 @@ type Solver struct {
 }
 
 // NewSolver returns a solver.
-func NewSolver() *Solver { return &Solver{joint: joint{hardAfter: usualHardAfter}} }
+func NewSolver() *Solver { return &Solver{joint: joint{haste: 1}} }
 
 // Solve finds both optima of an instance, whether it needs a wait, and a plan for
 // the objective. It always ends with an optimum or the proof that there is no

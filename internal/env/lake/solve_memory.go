@@ -36,7 +36,6 @@ func (m *memory) use(level int) {
 // met again on the way from itself counts as searched: going round in a circle
 // leads nowhere.
 func (m *memory) enter(key uint64, budget int) bool {
-	budget = min(budget, budgetMask) // less is safe: it only makes the note weaker
 	slot := m.find(key)
 	switch old := m.slots[slot]; {
 	case old == 0:
@@ -44,7 +43,7 @@ func (m *memory) enter(key uint64, budget int) bool {
 	case int(old&budgetMask) >= budget:
 		return false
 	}
-	m.slots[slot] = key<<budgetBits | uint64(budget)
+	m.slots[slot] = key<<budgetBits | uint64(min(budget, budgetMask)) // to note less is safe
 	if m.used > len(m.slots)/4*3 {
 		m.grow()
 	}

@@ -40,22 +40,41 @@ func (s *spots) number(toGoal []field) {
 type backward struct {
 	spots
 	agents  int
-	last    [maxTable][]lastStep // by agent and spot, the ways to have come there: from[spot] to from[spot+1]
-	from    [maxTable][]int32
-	stride  [maxTable]uint32 // what an agent's spot counts in a state's number
-	each    int              // what every step takes, whoever moves
+	pair    bool                // a pair's, for the sum of costs
+	last    [maxTable]stepLists // by agent, the ways to have come to a spot
+	next    [2]stepLists        // the ways to go on, for a sweep
+	order   [2][]spot           // the spots by what is ahead of an agent there
+	stride  [maxTable]uint32    // what an agent's spot counts in a state's number
+	each    int                 // what every step takes, whoever moves
 	need    []uint8
 	buckets [unknown][]uint32 // states to go on from, by need; some of them outdated
-	place   [maxTable]place   // where the agents are after the step
-	before  [maxTable]place   // where they were before it, as far as chosen
+	place   [maxTable]place   // where the agents are on one side of a step
+	before  [maxTable]place   // where they are on the other, as far as chosen
 }
 
-// lastStep is a step of one agent, seen from its end.
-type lastStep struct {
-	spot  spot
+// tableStep is a step of one agent, seen from one of its ends.
+type tableStep struct {
+	spot  spot // at the other end
 	place place
 	takes uint8
 }
+
+// stepLists are the steps from every spot, those that take nothing first.
+type stepLists struct {
+	steps []tableStep
+	from  []int32 // by spot, where its steps begin; they end where the next ones begin
+	at    []place // by spot
+}
+
+func (l *stepLists) reset() { l.steps, l.from, l.at = l.steps[:0], append(l.from[:0], 0), l.at[:0] }
+
+// end ends the list of a spot.
+func (l *stepLists) end(at place) {
+	l.from = append(l.from, int32(len(l.steps)))
+	l.at = append(l.at, at)
+}
+
+func (l *stepLists) of(s spot) []tableStep { return l.steps[l.from[s]:l.from[s+1]] }
 
 const (
 	maxTable = 4   // agents in a table
@@ -83,7 +102,11 @@ func (b *backward) fill(t *table, j *joint, agents int) {
 	for i := range b.buckets {
 		b.buckets[i] = b.buckets[i][:0]
 	}
-	b.lower(end, 0)
+	if b.pair {
+		b.sweep()
+	} else {
+		b.lower(end, 0)
+	}
 	for need := range b.buckets {
 		for i := 0; i < len(b.buckets[need]); i++ { //nolint:intrange // there come more on the way
 			if i%heedEvery == 0 && j.interrupted() {
@@ -104,17 +127,19 @@ func (b *backward) take(j *joint, agents int) (end uint32) {
 	if j.mode == quickest {
 		b.each = 1
 	}
+	b.pair = b.each == 0 && isPair[agents]
 	for a := range j.k {
 		if agents>>a&1 == 0 {
 			continue
 		}
 		i := b.agents
-		b.last[i], b.from[i] = b.last[i][:0], b.from[i][:0]
+		b.last[i].reset()
 		for s := range b.cells {
-			b.from[i] = append(b.from[i], int32(len(b.last[i])))
-			b.lastSteps(i, spot(s), j.toGoal[a], j.goal[a])
+			b.lastSteps(&b.last[i], spot(s), j.toGoal[a], j.goal[a])
 		}
-		b.from[i] = append(b.from[i], int32(len(b.last[i])))
+		if b.pair {
+			b.nextSteps(i, j.toGoal[a], j.goal[a])
+		}
 		b.agents++
 	}
 	stride := uint32(1)
@@ -135,34 +160,38 @@ func (b *backward) take(j *joint, agents int) (end uint32) {
 // lastSteps lists the ways to have come to a spot in one step. For the sum of
 // costs, an agent that is on its goal without having arrived has two steps before
 // it: off and back.
-func (b *backward) lastSteps(i int, to spot, toGoal *field, goal place) {
-	ahead := func(p place) int {
-		if p == goal {
-			return 2
-		}
-		return int(toGoal[p])
-	}
+func (b *backward) lastSteps(l *stepLists, to spot, toGoal *field, goal place) {
 	at, rest := goal, 0
 	if to != home {
 		at = b.cells[to]
-		rest = ahead(at)
+		rest = ahead(toGoal, at, goal)
 	}
-	stay := lastStep{spot: to, place: at, takes: 1}
+	stay := tableStep{spot: to, place: at, takes: 1}
 	if to == home || b.each > 0 {
 		stay.takes = 0
 	}
-	b.last[i] = append(b.last[i], stay)
+	l.steps = append(l.steps, stay)
 	for _, s := range steps {
 		p := at + s
 		if b.of[p] == 0 || toGoal[p] >= unseen {
 			continue
 		}
-		step := lastStep{spot: b.of[p], place: p}
+		step := tableStep{spot: b.of[p], place: p}
 		if b.each == 0 {
-			step.takes = uint8(1 + rest - ahead(p))
+			step.takes = uint8(1 + rest - ahead(toGoal, p, goal))
 		}
-		b.last[i] = append(b.last[i], step)
+		l.steps = append(l.steps, step)
 	}
+	l.end(at)
+}
+
+// ahead is how many steps an agent has to make from a place where it has not
+// arrived.
+func ahead(toGoal *field, p, goal place) int {
+	if p == goal {
+		return 2
+	}
+	return int(toGoal[p])
 }
 
 // lower notes the need of a state, if it is the least so far.
@@ -176,18 +205,18 @@ func (b *backward) lower(state uint32, need int) {
 
 // spread lowers the needs of all states one step before a state.
 func (b *backward) spread(state uint32, need int) {
-	var steps [maxTable][]lastStep
+	var steps [maxTable][]tableStep
 	for i := range b.agents {
 		at := state / b.stride[i]
 		state -= at * b.stride[i]
-		steps[i] = b.last[i][b.from[i][at]:b.from[i][at+1]]
+		steps[i] = b.last[i].of(spot(at))
 		b.place[i] = steps[i][0].place // the first is to have stayed
 	}
 	b.choose(&steps, 0, 0, need)
 }
 
 // choose goes through the steps of agents i and later.
-func (b *backward) choose(steps *[maxTable][]lastStep, i int, state uint32, need int) {
+func (b *backward) choose(steps *[maxTable][]tableStep, i int, state uint32, need int) {
 	stride, last := b.stride[i], i == b.agents-1
 	for _, s := range steps[i] {
 		if !b.clear(i, s.place) {
