@@ -54,17 +54,13 @@ func (r *rowImport) file(ctx context.Context, file, subset string) error {
 		}
 		return nil
 	}
-	work := func(_ struct{}, l numbered) importedRow { return r.read(ctx, l, subset) }
-	err = eachRow(ctx, in, func() struct{} { return struct{}{} }, work, func(rows []importedRow) error {
+	read := func(l numbered) importedRow { return r.read(ctx, l, subset) }
+	return inFile(file, eachLine(ctx, in, func() func(numbered) importedRow { return read }, func(rows []importedRow, _ bool) error {
 		for _, row := range rows {
 			r.take(file, subset, row)
 		}
 		return nil
-	})
-	if at, ok := errors.AsType[*lineError](err); ok {
-		return fail(exitUsage, "%s:%d: %w", file, at.line, at.err)
-	}
-	return err
+	}))
 }
 
 // read makes a task of a line. Fields with other names are not looked at.

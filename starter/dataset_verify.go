@@ -73,7 +73,7 @@ func (a *app) drawAgain(ctx context.Context, m env.Measuring, r datasetRecord, f
 		defer z.Close()
 		lines = z
 	}
-	check := lineCheck{name: file, found: newRowReader(lines)}
+	check := lineCheck{name: file, found: newLineReader(lines)}
 	drawn, err := a.draw(ctx, m, r.Orders, drawnSet{to: io.Discard, packed: r.Packed, line: check.next})
 	if err != nil {
 		return r, err
@@ -100,7 +100,7 @@ func (r datasetRecord) sameAs(name string) error {
 	if err != nil {
 		return err
 	}
-	check := lineCheck{name: name, found: newRowReader(bytes.NewReader(found))}
+	check := lineCheck{name: name, found: newLineReader(bytes.NewReader(found))}
 	for line := range bytes.Lines(want) {
 		if err := check.next(line); err != nil {
 			return err
@@ -112,18 +112,18 @@ func (r datasetRecord) sameAs(name string) error {
 // lineCheck compares the lines of a file with those that it ought to have.
 type lineCheck struct {
 	name  string
-	found *rowReader
-	line  int // that was compared last
+	found *lineReader
+	text  []byte // of the last line found
 }
 
 func (c *lineCheck) next(want []byte) error {
-	c.line++
-	found, tooLong, err := c.found.raw()
-	switch {
-	case err != nil && !errors.Is(err, io.EOF):
-		return fail(exitFailed, "%s:%d: cannot be read: %w", c.name, c.line, err)
-	case tooLong || !bytes.Equal(found, want):
-		return fail(exitFailed, "%s:%d: %s", c.name, c.line, difference(string(found), string(want)))
+	line := c.found.line + 1
+	found, tooLong, err := c.found.append(c.text[:0])
+	if at, ok := errors.AsType[*lineError](err); ok {
+		return fail(exitFailed, "%s:%d: %w", c.name, at.line, at.err)
+	}
+	if c.text = found; tooLong || !bytes.Equal(found, want) {
+		return fail(exitFailed, "%s:%d: %s", c.name, line, difference(string(found), string(want)))
 	}
 	return nil
 }

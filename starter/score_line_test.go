@@ -24,9 +24,10 @@ func FuzzReadScoreLine(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	var plain plainReader // what one line leaves in it must not show in the next
 	f.Fuzz(func(t *testing.T, line []byte) {
 		want, err := readStrictLine(line)
-		got, ok := readPlainLine(line)
+		got, ok := readPlainLine(&plain, line)
 		if !ok {
 			return
 		}
@@ -50,7 +51,7 @@ func TestLinesAsProgramsWriteThemAreReadFast(t *testing.T) {
 		`{"id": "t-3x3-0000", "answer": "Agent 0: (0, 1) \u2192 (0, 2)\nAgent 1: (1, 1)", "tokens": 61, "truncated": false}` + "\r\n",
 		`{"answer":"it is \"up\"","task":{"id":"a","prompt":"Question:\n[{"}}`,
 	} {
-		if _, ok := readPlainLine([]byte(line)); !ok {
+		if _, ok := readPlainLine(new(plainReader), []byte(line)); !ok {
 			t.Errorf("%s is read the slow way", line)
 		}
 	}

@@ -60,15 +60,13 @@ func (a *app) solve(ctx context.Context, f solveFlags) error {
 	}
 	defer done()
 	s := solving{app: a, file: inputName(f.in), out: newSolvedWriter(a.out, a.output)}
-	work := func(solver env.Solver, l numbered) solved { return solveRow(ctx, solver, l, f.objective) }
 	in, end := a.withProgress(in, f.in, "solving")
-	err = eachRow(ctx, in, e.NewSolver, work, s.take)
+	err = eachLine(ctx, in, func() func(numbered) solved {
+		solver := e.NewSolver()
+		return func(l numbered) solved { return solveRow(ctx, solver, l, f.objective) }
+	}, s.take)
 	end()
-	err = errors.Join(err, s.out.close())
-	if at, ok := errors.AsType[*lineError](err); ok {
-		return fail(exitUsage, "%s:%d: %w", s.file, at.line, at.err)
-	}
-	if err != nil {
+	if err = errors.Join(inFile(f.in, err), s.out.close()); err != nil {
 		return err
 	}
 	if s.bad > 0 {
@@ -137,7 +135,7 @@ type solving struct {
 	good, bad int
 }
 
-func (s *solving) take(batch []solved) error {
+func (s *solving) take(batch []solved, _ bool) error {
 	for _, r := range batch {
 		if r.err != nil {
 			s.bad++
@@ -150,14 +148,6 @@ func (s *solving) take(batch []solved) error {
 		}
 	}
 	return s.out.Flush()
-}
-
-// inputName is how errors call an input.
-func inputName(file string) string {
-	if file == "-" {
-		return "stdin"
-	}
-	return file
 }
 
 // badRow tells everything that is wrong with a row, each with its place.
