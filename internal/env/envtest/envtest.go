@@ -171,9 +171,19 @@ func cancellable(t *testing.T, e env.Environment) {
 }
 
 func stoppable(t *testing.T, e env.Environment) {
+	ctx, cancel := context.WithCancel(t.Context())
+	given := 0
+	_, err := e.Generate(ctx, order(e, env.SplitTrain, "stop"), func(env.Task) error {
+		given++
+		cancel()
+		return nil
+	}, func(int, int) {})
+	if !errors.Is(err, context.Canceled) || given != 1 {
+		t.Errorf("cancelled at the first task: %v, %d tasks were given; want %v and 1", err, given, context.Canceled)
+	}
 	full := errors.New("the disk is full")
 	taken := 0
-	_, err := e.Generate(t.Context(), order(e, env.SplitTrain, "stop"), func(env.Task) error {
+	_, err = e.Generate(t.Context(), order(e, env.SplitTrain, "stop"), func(env.Task) error {
 		if taken++; taken == 2 {
 			return full
 		}

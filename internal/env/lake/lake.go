@@ -19,7 +19,7 @@ var _ env.Playable = Lake{}
 func (Lake) Name() string { return "lake" }
 
 // Version counts the generator, solver and referee, and names the prompt.
-func (Lake) Version() string { return "lake/1+prompt." + PromptVersion }
+func (Lake) Version() string { return "lake/2+prompt." + PromptVersion }
 
 // Space is what a curriculum may say about the lake.
 func (Lake) Space() env.Space { return space() }

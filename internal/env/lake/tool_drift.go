@@ -21,14 +21,14 @@ import (
 // Limits of a drift check. The effort is bounded by counts, not by time: the same
 // set gets the same check on any machine.
 const (
-	driftEnough     = 1_000   // of each group, for a kind of map
-	driftDraws      = 12_000  // instances drawn at most for a kind
-	driftAllDraws   = 96_000  // in all: benchmarks have dozens of kinds
-	driftExpansions = 100_000 // of the solver at most for a kind
-	driftLeast      = 30      // of a group, for its mean to be compared
-	driftLeastKind  = 3       // of a group, for each kind that has a part in the mean
-	driftTooFar     = 4.5     // standard errors: of the 32 means of eight sizes, chance puts one beyond once in 4,000 sets
-	rounding        = 1e-9    // of two means that are equal
+	driftEnough    = 1_000  // of each group, for a kind of map
+	driftDraws     = 12_000 // instances drawn at most for a kind
+	driftAllDraws  = 96_000 // in all: benchmarks have dozens of kinds
+	driftEffort    = 30_000 // at most for a kind, see effort
+	driftLeast     = 30     // of a group, for its mean to be compared
+	driftLeastKind = 3      // of a group, for each kind that has a part in the mean
+	driftTooFar    = 4.5    // standard errors: of the 32 means of eight sizes, chance puts one beyond once in 4,000 sets
+	rounding       = 1e-9   // of two means that are equal
 )
 
 // NewDriftCheck compares a set's means with those of instances drawn uniformly,
@@ -151,8 +151,8 @@ func findOr[T any](list *[]*T, is func(*T) bool, make func() *T) *T {
 func (s *stratum) sample(ctx context.Context, most int) error {
 	rng := experiment.Rand("lake", "drift", strconv.Itoa(s.n), strconv.Itoa(s.holes), strconv.Itoa(s.agents))
 	solver := NewSolver()
-	expansions := 0
-	for draws := 0; draws < most && expansions < driftExpansions && !s.enough(); draws++ {
+	spent := 0
+	for draws := 0; draws < most && spent < driftEffort && !s.enough(); draws++ {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -161,12 +161,23 @@ func (s *stratum) sample(ctx context.Context, most int) error {
 		if err != nil {
 			return err
 		}
-		expansions += sol.Expansions
+		spent += effort(sol, solver.shortest)
 		if sol.Solvable {
 			s.add(in, sol)
 		}
 	}
 	return nil
+}
+
+// effort is about how hard an instance is: what its optimum costs above the
+// agents' shortest paths, to the third power. It is a fact about the instance, so
+// that a check does not depend on how its instances are solved.
+func effort(sol Solution, shortest int) int {
+	if !sol.Solvable {
+		return 1
+	}
+	excess := sol.SumOfCosts - shortest
+	return 1 + excess*excess*excess
 }
 
 func (s *stratum) add(in Instance, sol Solution) {

@@ -1,8 +1,12 @@
 package lake_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +91,68 @@ func TestRareKindsAreNotJudged(t *testing.T) {
 	}
 	if err := lake.New().NewDriftCheck().Add(env.Task{ID: "x", Instance: json.RawMessage(`{}`)}); err == nil {
 		t.Error("a task without a map was measured")
+	}
+}
+
+func TestDriftIsOfTheObjectiveAndOfEachSizeAlone(t *testing.T) {
+	small, large := order("4x4", 200, 0.2, 0.3), order("6x6", 100, 0.2, 0.3)
+	large.IDPrefix = "l-"
+	small.Objective, large.Objective = "makespan", "makespan"
+	a, b := tasks(t, small), tasks(t, large)
+	together, apart := drift(t, append(slices.Clone(a), b...)), append(drift(t, a), drift(t, b)...)
+	if !reflect.DeepEqual(together, apart) {
+		t.Errorf("two sizes in one set: %+v\nin two sets: %+v", together, apart)
+	}
+	for _, d := range together {
+		if d.Verdict != env.DriftNone {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
+// A kind that is too rare: a benchmark's many kinds leave few draws to each.
+func TestWhatIsTooRareIsSaidToBe(t *testing.T) {
+	all := tasks(t, order("10x10", 4, 0, 0.5))
+	for holes := range 30 {
+		all = append(all, tasks(t, order("9x9", 1, float64(holes+1)/81+0.001, 0))...)
+	}
+	unknown := 0
+	for _, d := range drift(t, all) {
+		if d.Verdict == env.DriftUnknown {
+			unknown++
+			if d.Size != "10x10" || d.Group != "needs_wait" || d.Expected != 0 || d.Error != 0 || d.Mean == 0 {
+				t.Errorf("%+v; want only the rare kind, with its own mean alone", d)
+			}
+		}
+	}
+	if unknown != 2 {
+		t.Errorf("%d means are too rare to tell; want distance and optimum", unknown)
+	}
+}
+
+func TestADriftCheckStopsWhenItIsCancelled(t *testing.T) {
+	check := lake.New().NewDriftCheck()
+	for _, task := range tasks(t, order("5x5", 4, 0.2, 0.5)) {
+		if err := check.Add(task); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := check.Compare(ctx, func(int, int) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v; want %v", err, context.Canceled)
+	}
+}
+
+func TestTasksThatCannotBeReadAreNotMeasured(t *testing.T) {
+	_, err := lake.New().Measure(env.Task{ID: "odd", Instance: json.RawMessage(`{}`)})
+	if err == nil || !strings.Contains(err.Error(), `measure task "odd"`) {
+		t.Errorf("got %v; want an error that names the task", err)
+	}
+	for i, m := range lake.New().Measures() {
+		if m.Name == "" || m.Doc == "" {
+			t.Errorf("measure %d is %+v; want a name and what it means", i, m)
+		}
 	}
 }
 
