@@ -95,7 +95,7 @@ const never = math.MaxInt
 // stepsPerState is, by the size of tables, how many steps are tried in the time
 // that a state of a table takes, as measured: too early, and tables are built in
 // vain; too late, and the search was.
-var stepsPerState = [maxTable + 1]int{2: 1, 3: 3, 4: 6}
+var stepsPerState = [maxTable + 1]int{2: 1, 3: 3, 4: 3}
 
 // largestTable bounds a table's states, each a byte.
 const largestTable = 5_000_000
