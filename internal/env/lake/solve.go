@@ -27,7 +27,7 @@ type Solution struct {
 
 // Solver finds optimal plans and proves that there is none. It keeps memory from
 // one instance to the next and is not for concurrent use. Most instances take less
-// than 1 MiB; a process that had solved the hardest we know had taken 88 MB, and
+// than 1 MiB; a process that had solved the hardest we know had taken 93 MB, and
 // the limits of notes and tables allow for about 160 MiB.
 type Solver struct {
 	puzzle puzzle
