@@ -9,7 +9,7 @@ STAMP   := -X floe/internal/version.version=$(VERSION) -X floe/internal/version.
 SPEC    ?= examples/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev check test test-devstack test-model race lint workflowcheck vet tidy fuzz bench schema histories cover clean
+.PHONY: help build demo dev check test test-devstack test-model proof race lint workflowcheck vet tidy fuzz bench schema histories cover clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ bench: ## benchmarks of environment and trainer
 
 fuzz: ## fuzz every parser for FUZZTIME each (default 30s)
 	@scripts/fuzz $${FUZZTIME:-30s}
+
+proof: ## compare the solver with a brute force on all 3x3 instances with two and three agents
+	$(GO) test ./internal/env/lake -run AllInstances -count=1 -timeout 30m -v -args -proof
 
 histories: build ## record the histories that the replay test replays (after a change of workflows that is meant)
 	$(GO) test ./starter -run 'Whole|Cancel|APersonDesigns' -count=1 -record

@@ -1,7 +1,9 @@
 package activities
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"floe/internal/artifact"
@@ -63,19 +65,25 @@ func (a *Activities) generate(ctx context.Context, where Where, spec experiment.
 }
 
 func fill(ctx context.Context, e env.Environment, list []env.Order, report func(int, int, string)) ([]artifact.Body, error) {
-	tasks, all, err := orders.Fill(ctx, e, list, func(done, total int) { report(done, total, "samples") })
+	var packed bytes.Buffer
+	lines, err := artifact.NewPackedLines(&packed)
+	if err != nil {
+		return nil, err
+	}
+	take := func(t env.Task) error {
+		_, err := lines.Add(t)
+		return err
+	}
+	all, err := orders.Fill(ctx, e, list, take, func(done, total int) { report(done, total, "samples") })
+	err = errors.Join(err, lines.Close())
 	if err != nil && ctx.Err() == nil {
 		return nil, badInput(err) // the same order fails the same way every time
 	}
 	if err != nil {
 		return nil, err
 	}
-	data, err := artifact.JSONLines(FileDataset, tasks)
-	if err != nil {
-		return nil, err
-	}
 	conformance, err := artifact.JSON(FileConformance, all)
-	return []artifact.Body{data, conformance}, err
+	return []artifact.Body{artifact.Bytes(FileDataset, packed.Bytes()), conformance}, err
 }
 
 // dataset reads a set and opens its tasks. Sum is the sha256 of its file, which

@@ -69,7 +69,7 @@ func draw(ctx context.Context, e env.Environment, o env.Order) ([]env.Problem, e
 	if o.Samples == 0 {
 		return nil, nil
 	}
-	tasks, _, err := e.Generate(ctx, o, func(int, int) {})
+	tasks, _, err := env.Tasks(ctx, e, o, func(int, int) {})
 	if err != nil {
 		return nil, err
 	}

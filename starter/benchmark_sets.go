@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -57,7 +55,7 @@ func (b *bench) draw(ctx context.Context, agents int, orders []env.Order) ([]ben
 	var items []benchItem
 	for _, o := range orders {
 		before := len(items)
-		tasks, _, err := b.env.Generate(ctx, o, func(done, _ int) { m.show(before+done, total) })
+		tasks, _, err := env.Tasks(ctx, b.env, o, func(done, _ int) { m.show(before+done, total) })
 		if err != nil {
 			return nil, fmt.Errorf("make the set of %d agents: %w", agents, err)
 		}
@@ -109,110 +107,4 @@ func (b *bench) importSets(ctx context.Context, f benchFlags) ([]benchSet, error
 func stem(file string) string {
 	name, _, _ := strings.Cut(filepath.Base(file), ".")
 	return name
-}
-
-// rowImport collects the tasks of published rows.
-type rowImport struct {
-	env       env.Importing
-	objective string
-	only      []int // agents; nil for all
-	byAgents  map[int][]benchItem
-	seen      map[string]string // where an ID was first
-	faults    rowFaults
-}
-
-// importedRow is what came of a line.
-type importedRow struct {
-	line   int
-	agents int
-	task   env.Task
-	err    error
-}
-
-func (r *rowImport) file(ctx context.Context, file, subset string) error {
-	in, done, err := openRowFile(file)
-	if err != nil {
-		return err
-	}
-	defer done()
-	work := func(_ struct{}, l numbered) importedRow { return r.read(l, subset) }
-	err = eachRow(ctx, in, func() struct{} { return struct{}{} }, work, func(rows []importedRow) error {
-		for _, row := range rows {
-			r.take(file, subset, row)
-		}
-		return nil
-	})
-	if at, ok := errors.AsType[*lineError](err); ok {
-		return fail(exitUsage, "%s:%d: %w", file, at.line, at.err)
-	}
-	return err
-}
-
-// read makes a task of a line. Fields with other names are not looked at.
-func (r *rowImport) read(l numbered, subset string) importedRow {
-	out := importedRow{line: l.line, err: l.err}
-	if l.err != nil {
-		return out
-	}
-	var row struct {
-		ID     string `json:"sample_id"`
-		Agents int    `json:"num_agents"`
-		Text   string `json:"text"`
-	}
-	if err := json.Unmarshal(l.text, &row); err != nil {
-		out.err = fmt.Errorf("%w; want {\"sample_id\": \"...\", \"num_agents\": 3, \"text\": \"...\"}", err)
-		return out
-	}
-	if row.ID == "" || row.Text == "" {
-		out.err = errors.New("sample_id or text is missing")
-		return out
-	}
-	if r.only != nil && !slices.Contains(r.only, row.Agents) {
-		return out
-	}
-	if subset != "" {
-		row.ID = subset + "/" + row.ID
-	}
-	out.agents = row.Agents
-	out.task, out.err = r.env.Import(env.Published{ID: row.ID, Agents: row.Agents, Text: row.Text}, r.objective)
-	return out
-}
-
-func (r *rowImport) take(file, subset string, row importedRow) {
-	at := fmt.Sprintf("%s:%d", file, row.line)
-	first, twice := r.seen[row.task.ID]
-	switch {
-	case row.err != nil:
-		r.faults.add("%s: %w", at, row.err)
-	case row.task.ID == "": // of agents that were not asked for
-	case twice:
-		r.faults.add("%s: sample_id %s is at %s already", at, row.task.ID, first)
-	default:
-		r.seen[row.task.ID] = at
-		r.byAgents[row.agents] = append(r.byAgents[row.agents], benchItem{row.task, subset})
-	}
-}
-
-// rowFaults collects what is wrong with rows. A wrong file is wrong in every row,
-// so only the first are spelled out.
-type rowFaults struct {
-	errs []error
-	more int
-}
-
-const shownRowFaults = 20
-
-func (f *rowFaults) add(format string, args ...any) {
-	if len(f.errs) == shownRowFaults {
-		f.more++
-		return
-	}
-	f.errs = append(f.errs, fmt.Errorf(format, args...))
-}
-
-func (f *rowFaults) err() error {
-	if f.more > 0 {
-		return errors.Join(append(f.errs, fmt.Errorf("and %d more rows", f.more))...)
-	}
-	return errors.Join(f.errs...)
 }

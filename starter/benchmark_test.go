@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"floe/internal/env"
 	"floe/internal/env/all"
 )
 
@@ -462,7 +463,7 @@ func TestPublishedRowsAreImportedSolvedAndScored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tasks, _, err := e.Generate(t.Context(), e.Benchmark(3, 6, "sum_of_costs")[1], func(int, int) {})
+	tasks, _, err := env.Tasks(t.Context(), e, e.Benchmark(3, 6, "sum_of_costs")[1], func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,6 +106,15 @@ func (a *app) saveReport(ctx context.Context, name, file string) (string, error)
 
 // writeFile replaces a file in one step.
 func writeFile(file string, body []byte) error {
+	return replaceFile(file, func(w io.Writer) error {
+		_, err := w.Write(body)
+		return err
+	})
+}
+
+// replaceFile replaces a file in one step, if write succeeds; otherwise it leaves
+// everything as it was.
+func replaceFile(file string, write func(io.Writer) error) error {
 	dir := filepath.Dir(file)
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // reports are for showing around
 		return err
@@ -114,8 +123,7 @@ func writeFile(file string, body []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(body)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	err = errors.Join(write(f), f.Chmod(0o644), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), file)
 	}

@@ -152,13 +152,14 @@ func readTasks[T any](ctx context.Context, a *app, file string, work func(number
 	in, end := a.withProgress(in, file, "reading tasks")
 	defer end()
 	rows, bad := 0, 0
-	err = eachRow(ctx, in, func() struct{} { return struct{}{} }, func(_ struct{}, l numbered) outcome {
+	each := func(l numbered) outcome {
 		if l.err != nil {
 			return outcome{line: l.line, err: l.err}
 		}
 		got, err := work(l)
 		return outcome{l.line, got, err}
-	}, func(batch []outcome) error {
+	}
+	err = eachLine(ctx, in, func() func(numbered) outcome { return each }, func(batch []outcome, _ bool) error {
 		for _, o := range batch {
 			if rows++; o.err != nil {
 				bad++
@@ -169,12 +170,9 @@ func readTasks[T any](ctx context.Context, a *app, file string, work func(number
 		}
 		return nil
 	})
-	var at *lineError
 	switch {
-	case errors.As(err, &at):
-		return fail(exitUsage, "%s:%d: %w", file, at.line, at.err)
 	case err != nil:
-		return err
+		return inFile(file, err)
 	case bad > 0:
 		return fail(exitUsage, "%s: %d of %d rows are no sound tasks", file, bad, rows)
 	case rows == 0:

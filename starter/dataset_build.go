@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"floe/internal/config"
 	"floe/internal/config/strict"
@@ -45,14 +46,36 @@ func (a *app) datasetBuild(ctx context.Context, file string, f buildFlags) error
 	if !isRows(f.out) {
 		return fail(exitUsage, "--out is %q; want a name that ends in .jsonl or .jsonl.zst", f.out)
 	}
-	drawn, err := a.draw(ctx, e, list, f.out)
+	m, err := checkOrders(e, list)
 	if err != nil {
 		return err
 	}
-	if err := drawn.write(f.out); err != nil {
+	r, err := a.buildSet(ctx, m, list, f.out)
+	if err != nil {
 		return err
 	}
-	return a.emit(drawn.record, drawn.record.table(f.out))
+	return a.emit(r, r.table(f.out))
+}
+
+// buildSet replaces a set's file and then its record. In between, the old record
+// does not fit the new file, which verify says.
+func (a *app) buildSet(ctx context.Context, m env.Measuring, list []env.Order, file string) (datasetRecord, error) {
+	var r datasetRecord
+	err := replaceFile(file, func(out io.Writer) (err error) {
+		r, err = a.draw(ctx, m, list, drawnSet{to: out, packed: strings.HasSuffix(file, ".zst")})
+		return err
+	})
+	if err != nil {
+		return r, err
+	}
+	record, err := r.encode()
+	if err == nil {
+		err = writeFile(recordName(file), record)
+	}
+	if err != nil {
+		return r, fmt.Errorf("write %s: %w", recordName(file), err)
+	}
+	return r, nil
 }
 
 // orders finds out which set is asked for, and what it is drawn from.
@@ -131,33 +154,4 @@ func storedCurriculum(src []byte) (c experiment.Curriculum, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(src))
 	d.DisallowUnknownFields()
 	return c, d.Decode(&c) == nil && len(c.Rows) > 0 && !d.More()
-}
-
-// draw draws the tasks of orders and records what came of it.
-func (a *app) draw(ctx context.Context, e env.Environment, list []env.Order, file string) (drawnSet, error) {
-	var errs []error
-	for _, o := range list {
-		errs = append(errs, e.Validate(o))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return drawnSet{}, fail(exitUsage, "%w", err)
-	}
-	m, err := measuringEnv(e)
-	if err != nil {
-		return drawnSet{}, err
-	}
-	drawing := a.meter("drawing tasks")
-	defer drawing.close()
-	tasks, conformance, err := orders.Fill(ctx, e, list, drawing.show)
-	if err != nil {
-		return drawnSet{}, err
-	}
-	drawing.close()
-	checking := a.meter("checking for drift")
-	defer checking.close()
-	drift, err := m.Drift(ctx, tasks, checking.show)
-	if err != nil {
-		return drawnSet{}, err
-	}
-	return newDrawnSet(m, list, file, tasks, conformance, drift)
 }

@@ -2,10 +2,7 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"floe/internal/artifact"
 	"floe/internal/env"
 	"floe/internal/experiment"
 )
@@ -37,68 +33,7 @@ type datasetRecord struct {
 	Drift       []env.Drift            `json:"drift"`
 }
 
-// drawnSet is a set in memory: its file and its record's.
-type drawnSet struct {
-	data   []byte
-	record datasetRecord
-}
-
-func newDrawnSet(e env.Measuring, list []env.Order, file string, tasks []env.Task, c experiment.Conformance, drift []env.Drift) (drawnSet, error) {
-	packed := strings.HasSuffix(file, ".zst")
-	data, err := encodeTasks(tasks, packed)
-	if err != nil {
-		return drawnSet{}, err
-	}
-	sum := sha256.Sum256(data)
-	return drawnSet{data, datasetRecord{
-		Schema: recordSchema, Environment: e.Name(), Version: e.Version(), Orders: list, Packed: packed,
-		Bytes: int64(len(data)), SHA256: hex.EncodeToString(sum[:]), Conformance: c, Measures: e.Measures(), Drift: drift,
-	}}, nil
-}
-
-// encodeTasks is the content of a set's file; packed, it is the file that a step
-// stores.
-func encodeTasks(tasks []env.Task, packed bool) ([]byte, error) {
-	if packed {
-		body, err := artifact.JSONLines("dataset.jsonl.zst", tasks)
-		if err != nil {
-			return nil, err
-		}
-		r, err := body.Open()
-		if err != nil {
-			return nil, err
-		}
-		data, err := io.ReadAll(r)
-		return data, errors.Join(err, r.Close())
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	for _, t := range tasks {
-		if err := enc.Encode(t); err != nil {
-			return nil, fmt.Errorf("write task %s: %w", t.ID, err)
-		}
-	}
-	return b.Bytes(), nil
-}
-
 func recordName(file string) string { return file + ".conformance.json" }
-
-// write replaces the file and then its record. In between, the old record does
-// not fit the new file, which verify says.
-func (d drawnSet) write(file string) error {
-	record, err := d.record.encode()
-	if err != nil {
-		return err
-	}
-	if err := writeFile(file, d.data); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	if err := writeFile(recordName(file), record); err != nil {
-		return fmt.Errorf("write %s: %w", recordName(file), err)
-	}
-	return nil
-}
 
 func (r datasetRecord) encode() ([]byte, error) {
 	var b bytes.Buffer

@@ -38,11 +38,8 @@ func (a *app) datasetShow(ctx context.Context, file string, f showTaskFlags) err
 	}
 	defer done()
 	tasks, err := findTasks(ctx, e, in, f)
-	if at, ok := errors.AsType[*lineError](err); ok {
-		return fail(exitUsage, "%s:%d: %w", file, at.line, at.err)
-	}
 	if err != nil {
-		return err
+		return inFile(file, err)
 	}
 	if len(tasks) == 0 {
 		if f.id == "" {
@@ -65,7 +62,7 @@ func findTasks(ctx context.Context, e env.Environment, in io.Reader, f showTaskF
 	if f.id != "" {
 		want = 1
 	}
-	for rows := newRowReader(in); len(found) < want; {
+	for rows := newLineReader(in); len(found) < want; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

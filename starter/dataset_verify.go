@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"floe/internal/env"
 	"floe/internal/env/all"
 )
 
@@ -40,101 +42,93 @@ func (a *app) datasetVerify(ctx context.Context, file string) error {
 	if r.Version != e.Version() {
 		return fail(exitFailed, "%s was drawn by %s, and this program has %s, which may draw otherwise; want the program that drew it", file, r.Version, e.Version())
 	}
-	name := "dataset.jsonl" // the file may have been renamed since
-	if r.Packed {
-		name += ".zst"
-	}
-	drawn, err := a.draw(ctx, e, r.Orders, name)
+	m, err := checkOrders(e, r.Orders)
 	if err != nil {
-		return fmt.Errorf("draw %s again: %w", file, err)
+		return fmt.Errorf("%s: %w", recordName(file), err)
 	}
-	if err := drawn.sameFile(file, found); err != nil {
+	drawn, err := a.drawAgain(ctx, m, r, file, found)
+	if err != nil {
 		return err
 	}
-	if err := drawn.sameRecord(file); err != nil {
+	if err := drawn.sameAs(recordName(file)); err != nil {
 		return err
 	}
-	v := verified{file, drawn.record.Conformance.Realised, drawn.record.Bytes, drawn.record.SHA256}
+	v := verified{file, drawn.Conformance.Realised, drawn.Bytes, drawn.SHA256}
 	return a.emit(v, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s: the same, byte for byte: %d tasks, sha256 %s\n", v.File, v.Tasks, v.SHA256)
 		return err
 	})
 }
 
-// sameFile finds the first difference to the file on disk. If it is packed, that
-// is looked for in its lines.
-func (d drawnSet) sameFile(file string, found io.ReadSeeker) error {
-	same, err := equal(found, d.data)
-	if same || err != nil {
-		return err
-	}
-	if _, err := found.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	if !d.record.Packed {
-		return firstDifference(file, found, bytes.NewReader(d.data))
-	}
-	a, errA := zstd.NewReader(found, zstd.WithDecoderConcurrency(1))
-	b, errB := zstd.NewReader(bytes.NewReader(d.data), zstd.WithDecoderConcurrency(1))
-	if err := errors.Join(errA, errB); err != nil {
-		return err
-	}
-	defer a.Close()
-	defer b.Close()
-	if err := firstDifference(file, a, b); err != nil {
-		return err
-	}
-	return fail(exitFailed, "%s: all lines are right, but they are packed otherwise", file)
-}
-
-func (d drawnSet) sameRecord(file string) error {
-	want, err := d.record.encode()
-	if err != nil {
-		return err
-	}
-	found, err := os.ReadFile(recordName(file))
-	if err != nil {
-		return err
-	}
-	return firstDifference(recordName(file), bytes.NewReader(found), bytes.NewReader(want))
-}
-
-func equal(r io.Reader, want []byte) (bool, error) {
-	buffer := make([]byte, 1<<16)
-	for {
-		n, err := r.Read(buffer)
-		if !bytes.HasPrefix(want, buffer[:n]) {
-			return false, nil
-		}
-		want = want[n:]
-		if errors.Is(err, io.EOF) {
-			return len(want) == 0, nil
-		}
+// drawAgain draws a set again and compares each line with the file's as it comes.
+func (a *app) drawAgain(ctx context.Context, m env.Measuring, r datasetRecord, file string, found io.Reader) (datasetRecord, error) {
+	sum := summed{hash: sha256.New()}
+	raw := io.TeeReader(found, &sum)
+	lines := raw
+	if r.Packed {
+		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1))
 		if err != nil {
-			return false, err
+			return r, err
 		}
+		defer z.Close()
+		lines = z
 	}
+	check := lineCheck{name: file, found: newLineReader(lines)}
+	drawn, err := a.draw(ctx, m, r.Orders, drawnSet{to: io.Discard, packed: r.Packed, line: check.next})
+	if err != nil {
+		return r, err
+	}
+	if err := check.end(); err != nil {
+		return r, err
+	}
+	if _, err := io.Copy(io.Discard, raw); err != nil { // what may lie behind the packed lines
+		return r, fmt.Errorf("read %s: %w", file, err)
+	}
+	if sum.sha256() != drawn.SHA256 {
+		return r, fail(exitFailed, "%s: all lines are right, but they are packed otherwise", file)
+	}
+	return drawn, nil
 }
 
-// firstDifference compares line by line.
-func firstDifference(file string, found, want io.Reader) error {
-	f, w := newRowReader(found), newRowReader(want)
-	for line := 1; ; line++ {
-		a, tooLong, errA := f.raw()
-		b, _, errB := w.raw()
-		if errB != nil && !errors.Is(errB, io.EOF) {
-			return errB
-		}
-		switch {
-		case errA != nil && !errors.Is(errA, io.EOF):
-			return fail(exitFailed, "%s:%d: cannot be read: %w", file, line, errA)
-		case tooLong || !bytes.Equal(a, b):
-			return fail(exitFailed, "%s:%d: %s", file, line, difference(string(a), string(b)))
-		case errA != nil:
-			return nil
+// sameAs compares a record with the one on disk.
+func (r datasetRecord) sameAs(name string) error {
+	want, err := r.encode()
+	if err != nil {
+		return err
+	}
+	found, err := os.ReadFile(name) //nolint:gosec // beside the file that the person named
+	if err != nil {
+		return err
+	}
+	check := lineCheck{name: name, found: newLineReader(bytes.NewReader(found))}
+	for line := range bytes.Lines(want) {
+		if err := check.next(line); err != nil {
+			return err
 		}
 	}
+	return check.end()
 }
+
+// lineCheck compares the lines of a file with those that it ought to have.
+type lineCheck struct {
+	name  string
+	found *lineReader
+	text  []byte // of the last line found
+}
+
+func (c *lineCheck) next(want []byte) error {
+	line := c.found.line + 1
+	found, tooLong, err := c.found.append(c.text[:0])
+	if at, ok := errors.AsType[*lineError](err); ok {
+		return fail(exitFailed, "%s:%d: %w", c.name, at.line, at.err)
+	}
+	if c.text = found; tooLong || !bytes.Equal(found, want) {
+		return fail(exitFailed, "%s:%d: %s", c.name, line, difference(string(found), string(want)))
+	}
+	return nil
+}
+
+func (c *lineCheck) end() error { return c.next(nil) }
 
 // difference shows where two lines part.
 func difference(found, want string) string {

@@ -124,33 +124,30 @@ func (a *app) renderTask(e env.Environment, f renderFlags) (env.Problem, error) 
 
 // findTask looks through a dataset until it comes to a task. Rows before it are
 // not its matter, unless they cannot be read at all.
-func findTask(e env.Environment, file, id string) (found env.Problem, err error) {
+func findTask(e env.Environment, file, id string) (env.Problem, error) {
 	in, done, err := openRowFile(file)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	name := []byte(id)
-	var fault error
-	err = eachTaskLine(in, func(n int, row []byte) {
-		if found != nil || fault != nil || !bytes.Contains(row, name) {
-			return
+	for rows := newLineReader(in); ; {
+		l, err := rows.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, fail(exitNotFound, "task %q is not in %s", id, file)
+		case err != nil:
+			return nil, inFile(file, err)
+		case !bytes.Contains(l.text, []byte(id)):
+			continue
 		}
-		if p, err := openTaskRow(e, row); err != nil {
-			fault = fail(exitUsage, "%s:%d: %w", file, n, err)
-		} else if p.Task().ID == id {
-			found = p
+		p, err := openTaskRow(e, l.text)
+		if err != nil {
+			return nil, fail(exitUsage, "%s:%d: %w", file, l.line, err)
 		}
-	})
-	switch {
-	case fault != nil:
-		return nil, fault
-	case found != nil:
-		return found, nil
-	case err != nil:
-		return nil, fail(exitUsage, "%s: %w", file, err)
+		if p.Task().ID == id {
+			return p, nil
+		}
 	}
-	return nil, fail(exitNotFound, "task %q is not in %s", id, file)
 }
 
 func (a *app) renderScene(p env.Problem, f renderFlags) (env.Scene, error) {

@@ -59,7 +59,7 @@ func (a *app) score(ctx context.Context, f scoreFlags) error {
 	if a.output != "table" && a.output != "jsonl" {
 		return fail(exitUsage, "--output is %q; score writes JSONL", a.output)
 	}
-	s, err := newScorer(f)
+	s, err := newScorer(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ type scorer struct {
 	dynamic bool
 }
 
-func newScorer(f scoreFlags) (*scorer, error) {
+func newScorer(ctx context.Context, f scoreFlags) (*scorer, error) {
 	e, err := all.Open(f.environment)
 	if err != nil {
 		return nil, fail(exitUsage, "%w", err)
@@ -103,7 +103,7 @@ func newScorer(f scoreFlags) (*scorer, error) {
 		}
 	}
 	if f.tasks != "" {
-		err = s.tasks.load(f.tasks)
+		err = s.tasks.load(ctx, f.tasks)
 	}
 	return s, err
 }

@@ -29,7 +29,7 @@ func BenchmarkScore(b *testing.B) {
 }
 
 func benchmarkScore(b *testing.B, file string, lines []string) {
-	s, err := newScorer(scoreFlags{tasks: file, environment: "lake"})
+	s, err := newScorer(b.Context(), scoreFlags{tasks: file, environment: "lake"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func benchmarkScore(b *testing.B, file string, lines []string) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	tally, err := s.run(b.Context(), &repeated{block: block, times: 1 + b.N/len(lines)}, io.Discard)
-	if err != nil || tally.valid != tally.lines {
+	if err != nil || tally.valid != tally.answers || tally.faults.count > 0 {
 		b.Fatalf("%v: %s", err, tally)
 	}
 	b.ReportMetric(float64(tally.answers)/b.Elapsed().Seconds(), "answers/s")

@@ -30,8 +30,8 @@ var scoreKeys = []string{"id", "answer", "tokens", "truncated", "task", "reward_
 // readScoreLine decodes a line. Nearly every line is plain enough for a reader
 // that is several times faster than encoding/json; all others, right or wrong,
 // are left to the strict one, whose errors people read.
-func readScoreLine(line []byte) (scoreLine, error) {
-	if l, ok := readPlainLine(line); ok {
+func readScoreLine(p *plainReader, line []byte) (scoreLine, error) {
+	if l, ok := readPlainLine(p, line); ok {
 		return l, nil
 	}
 	return readStrictLine(line)
@@ -162,14 +162,14 @@ func (l *scoreLine) taskID() (id string, named bool) {
 
 // readPlainLine decodes a line whose keys have no escapes and whose strings are
 // valid UTF-8. It is false for everything that is not plain, or not right.
-func readPlainLine(line []byte) (l scoreLine, ok bool) {
-	p := plainReader{text: line}
+func readPlainLine(p *plainReader, line []byte) (l scoreLine, ok bool) {
+	p.text, p.pos = line, 0
 	if !p.accept('{') {
 		return l, false
 	}
 	for {
 		key, ok := p.key()
-		if !ok || !l.plainValue(&p, string(key)) {
+		if !ok || !l.plainValue(p, string(key)) {
 			return l, false
 		}
 		if p.accept(',') {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
 	"unicode/utf8"
@@ -24,9 +25,10 @@ func FuzzReadScoreLine(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	var plain plainReader // what one line leaves in it must not show in the next
 	f.Fuzz(func(t *testing.T, line []byte) {
 		want, err := readStrictLine(line)
-		got, ok := readPlainLine(line)
+		got, ok := readPlainLine(&plain, line)
 		if !ok {
 			return
 		}
@@ -50,8 +52,34 @@ func TestLinesAsProgramsWriteThemAreReadFast(t *testing.T) {
 		`{"id": "t-3x3-0000", "answer": "Agent 0: (0, 1) \u2192 (0, 2)\nAgent 1: (1, 1)", "tokens": 61, "truncated": false}` + "\r\n",
 		`{"answer":"it is \"up\"","task":{"id":"a","prompt":"Question:\n[{"}}`,
 	} {
-		if _, ok := readPlainLine([]byte(line)); !ok {
+		if _, ok := readPlainLine(new(plainReader), []byte(line)); !ok {
 			t.Errorf("%s is read the slow way", line)
 		}
 	}
+}
+
+// FuzzReadPlainTask holds the fast reader of tasks against encoding/json.
+func FuzzReadPlainTask(f *testing.F) {
+	for _, seed := range []string{
+		`{"id":"a","size":"3x3","group":"g","objective":"o","optimum":4,"prompt":"p\n\u003e","instance":{"grid":["F\"}H"]}}`,
+		` { "instance" : {} , "id":"\u00e9", "size":"", "group":"", "objective":"", "optimum":0, "prompt":"" } `,
+		`{"id":"a","id":"b","size":"3x3","group":"g","objective":"o","optimum":4,"prompt":"p","instance":{}}`,
+		`{"id":"a","size":"3x3","group":"g","objective":"o","optimum":4,"prompt":"p","instance":{"a":}}`,
+		`{"ID":"a","size":"3x3","group":"g","objective":"o","optimum":-4,"prompt":"p","instance":null}`, `{}`, `[`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, row []byte) {
+		got, ok := readPlainTask(row)
+		if !ok || !json.Valid(got.Instance) {
+			return // the other reader has the last word, or the environment refuses it
+		}
+		want, err := decodeTask(row)
+		if got.ID == "" {
+			return
+		}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: fast %+v, strict %+v, %v", row, got, want, err)
+		}
+	})
 }

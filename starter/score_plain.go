@@ -1,13 +1,18 @@
 package main
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
 
 // plainReader reads the JSON that programs write. What it does not know it
 // refuses, and another reader has the last word; so it may refuse at will but
 // must never read anything otherwise than encoding/json would.
 type plainReader struct {
-	text []byte
-	pos  int
+	text    []byte
+	pos     int
+	decoded []byte // memory for strings with escapes
 }
 
 func (p *plainReader) space() {
@@ -55,48 +60,49 @@ func (p *plainReader) str() (*string, bool) {
 	if !p.accept('"') {
 		return nil, false
 	}
-	from := p.pos
-	for p.pos < len(p.text) {
-		switch c := p.text[p.pos]; {
-		case c == '"':
-			s := string(p.text[from:p.pos])
-			p.pos++
-			return &s, true
-		case c == '\\':
-			return p.escaped(from)
-		case c < ' ':
-			return nil, false
-		}
+	run := p.run()
+	if p.pos < len(p.text) && p.text[p.pos] == '"' {
 		p.pos++
+		s := string(run)
+		return &s, true
 	}
-	return nil, false
+	return p.escaped(run)
 }
 
-// escaped reads on in a string that began at from and has its first escape here.
-func (p *plainReader) escaped(from int) (*string, bool) {
-	end := bytes.IndexByte(p.text[p.pos:], '"')
-	if end < 0 {
-		return nil, false
+// run passes what stands for itself in a string.
+func (p *plainReader) run() []byte {
+	from := p.pos
+	for p.pos < len(p.text) && !special[p.text[p.pos]] {
+		p.pos++
 	}
-	b := append(make([]byte, 0, p.pos-from+end+64), p.text[from:p.pos]...)
-	for p.pos < len(p.text) {
-		c := p.text[p.pos]
-		switch {
-		case c == '"':
+	return p.text[from:p.pos]
+}
+
+// special are quotes, backslashes and control characters.
+var special = func() (is [256]bool) {
+	for c := range byte(' ') {
+		is[c] = true
+	}
+	is['"'], is['\\'] = true, true
+	return is
+}()
+
+// escaped reads on in a string behind its first run.
+func (p *plainReader) escaped(run []byte) (*string, bool) {
+	b := append(p.decoded[:0], run...)
+	for ok := true; ok && p.pos < len(p.text); {
+		switch p.text[p.pos] {
+		case '"':
 			p.pos++
+			p.decoded = b
 			s := string(b)
 			return &s, true
-		case c < ' ':
+		case '\\':
+			b, ok = p.escape(b)
+			b = append(b, p.run()...)
+		default:
 			return nil, false
-		case c == '\\':
-			var ok bool
-			if b, ok = p.escape(b); !ok {
-				return nil, false
-			}
-			continue
 		}
-		b = append(b, c)
-		p.pos++
 	}
 	return nil, false
 }
@@ -117,31 +123,29 @@ func (p *plainReader) escape(b []byte) ([]byte, bool) {
 	if p.pos+6 > len(p.text) {
 		return b, false
 	}
-	r := rune(0)
+	r, bad := rune(0), false
 	for _, digit := range p.text[p.pos+2 : p.pos+6] {
-		v, ok := hexDigit(digit)
-		if !ok {
-			return b, false
-		}
-		r = r<<4 | v
+		v := hexValue[digit]
+		bad = bad || v < 0
+		r = r<<4 | rune(v)
 	}
 	p.pos += 6
-	if r >= 0xd800 && r < 0xe000 {
+	if bad || r >= 0xd800 && r < 0xe000 {
 		return b, false
 	}
-	return append(b, string(r)...), true
+	return utf8.AppendRune(b, r), true
 }
 
-func hexDigit(c byte) (v rune, ok bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return rune(c - '0'), true
-	case c|0x20 >= 'a' && c|0x20 <= 'f':
-		return rune(c|0x20-'a') + 10, true
-	default:
-		return 0, false
+// hexValue is the value of a hexadecimal digit, -1 of other signs.
+var hexValue = func() (value [256]int8) {
+	for i := range value {
+		value[i] = int8(strings.IndexByte("0123456789abcdef", byte(i)))
 	}
-}
+	for c := 'A'; c <= 'F'; c++ {
+		value[c] = int8(c - 'A' + 10)
+	}
+	return value
+}()
 
 // number reads a whole number of up to nine digits.
 func (p *plainReader) number() (*int, bool) {
@@ -193,15 +197,23 @@ func (p *plainReader) object() (body []byte, ok bool) {
 	return p.text[from:p.pos], depth == 0
 }
 
+// skipString passes a string from its first quote on. Its last quote is the first
+// one with an even number of backslashes before it.
 func (p *plainReader) skipString() bool {
-	for p.pos++; p.pos < len(p.text); p.pos++ {
-		switch p.text[p.pos] {
-		case '"':
+	for p.pos++; ; p.pos++ {
+		length := bytes.IndexByte(p.text[p.pos:], '"')
+		if length < 0 {
+			return false
+		}
+		first := p.pos // no quote stands before it
+		p.pos += length
+		slashes := p.pos
+		for slashes > first && p.text[slashes-1] == '\\' {
+			slashes--
+		}
+		if (p.pos-slashes)%2 == 0 {
 			p.pos++
 			return true
-		case '\\':
-			p.pos++
 		}
 	}
-	return false
 }

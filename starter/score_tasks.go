@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +22,7 @@ type taskBook struct {
 const toldFaults = 10
 
 // load opens every task of a dataset.
-func (b *taskBook) load(file string) error {
+func (b *taskBook) load(ctx context.Context, file string) error {
 	in, done, err := openRowFile(file)
 	if err != nil {
 		return err
@@ -30,31 +30,54 @@ func (b *taskBook) load(file string) error {
 	defer done()
 	b.byID = map[string]env.Problem{}
 	var faults faultList
-	err = eachTaskLine(in, func(n int, row []byte) {
-		if err := b.add(row); err != nil {
-			faults.add("%s:%d: %v", file, n, err)
+	err = eachLine(ctx, in, b.opener, func(rows []openedTask, _ bool) error {
+		for _, row := range rows {
+			if err := b.add(row); err != nil {
+				faults.add("%s:%d: %v", file, row.line, err)
+			}
 		}
+		return nil
 	})
-	if err != nil {
-		return fail(exitUsage, "%s: %w", file, err)
-	}
-	return faults.err()
+	return errors.Join(inFile(file, err), faults.err())
 }
 
-func (b *taskBook) add(row []byte) error {
-	p, err := openTaskRow(b.environment, row)
-	if err != nil {
-		return err
+// openedTask is a row of a dataset.
+type openedTask struct {
+	line    int
+	problem env.Problem
+	err     error
+}
+
+func (b *taskBook) opener() func(numbered) openedTask {
+	return func(l numbered) openedTask {
+		o := openedTask{line: l.line, err: l.err}
+		if o.err == nil {
+			o.problem, o.err = openTaskRow(b.environment, l.text)
+		}
+		return o
 	}
-	id := p.Task().ID
+}
+
+func (b *taskBook) add(o openedTask) error {
+	if o.err != nil {
+		return o.err
+	}
+	id := o.problem.Task().ID
 	if _, twice := b.byID[id]; twice {
 		return fmt.Errorf("found task %q twice", id)
 	}
-	b.byID[id] = p
+	b.byID[id] = o.problem
 	return nil
 }
 
+// openTaskRow opens a row of a dataset. Rows as programs write them are read fast;
+// all others, right or wrong, are left to encoding/json, whose errors people read.
 func openTaskRow(e env.Environment, row []byte) (env.Problem, error) {
+	if t, ok := readPlainTask(row); ok {
+		if p, err := e.Open(t); err == nil {
+			return p, nil
+		}
+	}
 	var t env.Task
 	d := json.NewDecoder(bytes.NewReader(row))
 	d.DisallowUnknownFields()
@@ -65,28 +88,6 @@ func openTaskRow(e env.Environment, row []byte) (env.Problem, error) {
 		return nil, errors.New("read task: there is something behind it")
 	}
 	return e.Open(t)
-}
-
-// eachTaskLine calls f for every line that is not blank. Its error is one of reading.
-func eachTaskLine(in io.Reader, f func(n int, row []byte)) error {
-	r := bufio.NewReaderSize(in, scoreBuffer)
-	var line []byte
-	for n := 1; ; n++ {
-		var long bool
-		var err error
-		if line, long, err = appendLine(line[:0], r); long {
-			return fmt.Errorf("line %d is longer than %d MiB", n, longestLine>>20)
-		}
-		if row := bytes.TrimSpace(line); len(row) > 0 {
-			f(n, row)
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("after line %d: %w", n-1, err)
-		}
-	}
 }
 
 // taskShelf holds the tasks that lines bring with them, opened: a trainer sends

@@ -56,7 +56,7 @@ func drawTasks(t testing.TB, size string, agents, n int) (tasks []env.Task, answ
 		Split: env.SplitTrain, Seed: "score test", IDPrefix: "t-", Agents: agents, Objective: "sum_of_costs", Samples: n,
 		Curriculum: experiment.Curriculum{Rows: []experiment.Row{{Size: size, DataRatio: 1, Knobs: knobs}}},
 	}
-	tasks, _, err = e.Generate(t.Context(), order, func(int, int) {})
+	tasks, _, err = env.Tasks(t.Context(), e, order, func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ type scoreWriter struct {
 }
 
 func newScoreWriter(s *scorer, out io.Writer) *scoreWriter {
-	w := &scoreWriter{scorer: s, out: bufio.NewWriterSize(out, scoreBuffer), tally: &scoreTally{}}
+	w := &scoreWriter{scorer: s, out: bufio.NewWriterSize(out, lineBuffer), tally: &scoreTally{}}
 	w.setState(s.state)
 	return w
 }
@@ -34,27 +34,27 @@ func (w *scoreWriter) setState(s env.RewardState) {
 	w.weights = append(appendFloat(append(b, `,"length":`...), length), '}')
 }
 
-// write writes a batch, and flushes when no other is under way.
-func (w *scoreWriter) write(b *scoreBatch, flush bool) error {
-	for i := range b.results {
-		w.buf = w.one(w.buf[:0], &b.results[i], b.first+i)
+// write writes what became of some lines, and flushes when no others are under
+// way.
+func (w *scoreWriter) write(results []scored, idle bool) error {
+	for i := range results {
+		w.buf = w.one(w.buf[:0], &results[i])
 		if _, err := w.out.Write(w.buf); err != nil {
 			return err
 		}
 	}
-	w.tally.lines = b.first + len(b.lines) - 1
-	if flush {
+	if idle {
 		return w.out.Flush()
 	}
 	return nil
 }
 
 // one appends the reply to a line.
-func (w *scoreWriter) one(b []byte, r *scored, line int) []byte {
+func (w *scoreWriter) one(b []byte, r *scored) []byte {
 	switch r.kind {
 	case scoredFault:
-		w.tally.fault(w.name, line, r.fault)
-		return appendFault(b, r, line)
+		w.tally.fault(w.name, r.line, r.fault)
+		return appendFault(b, r)
 	case scoredState:
 		if r.state != nil {
 			w.setState(*r.state)
@@ -63,13 +63,12 @@ func (w *scoreWriter) one(b []byte, r *scored, line int) []byte {
 	case scoredVerdict:
 		w.tally.add(&r.verdict)
 		return w.appendVerdict(b, r)
-	case scoredBlank: // gets no reply
 	}
 	return b
 }
 
-func appendFault(b []byte, r *scored, line int) []byte {
-	b = strconv.AppendInt(append(b, `{"line":`...), int64(line), 10)
+func appendFault(b []byte, r *scored) []byte {
+	b = strconv.AppendInt(append(b, `{"line":`...), int64(r.line), 10)
 	if r.id != "" {
 		b = appendString(append(b, `,"id":`...), r.id)
 	}
@@ -139,8 +138,8 @@ func appendString(b []byte, s string) []byte {
 
 // scoreTally is what is said in the end.
 type scoreTally struct {
-	lines, answers, valid, optimal int
-	faults                         faultList
+	answers, valid, optimal int
+	faults                  faultList
 }
 
 func (t *scoreTally) add(v *env.Verdict) {
@@ -154,10 +153,7 @@ func (t *scoreTally) add(v *env.Verdict) {
 }
 
 func (t *scoreTally) fault(file string, line int, err error) {
-	if file == "-" {
-		file = "stdin"
-	}
-	t.faults.add("%s:%d: %v", file, line, err)
+	t.faults.add("%s:%d: %v", inputName(file), line, err)
 }
 
 func (t *scoreTally) String() string {

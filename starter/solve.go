@@ -60,15 +60,13 @@ func (a *app) solve(ctx context.Context, f solveFlags) error {
 	}
 	defer done()
 	s := solving{app: a, file: inputName(f.in), out: newSolvedWriter(a.out, a.output)}
-	work := func(solver env.Solver, l numbered) solved { return solveRow(solver, l, f.objective) }
 	in, end := a.withProgress(in, f.in, "solving")
-	err = eachRow(ctx, in, e.NewSolver, work, s.take)
+	err = eachLine(ctx, in, func() func(numbered) solved {
+		solver := e.NewSolver()
+		return func(l numbered) solved { return solveRow(ctx, solver, l, f.objective) }
+	}, s.take)
 	end()
-	err = errors.Join(err, s.out.close())
-	if at, ok := errors.AsType[*lineError](err); ok {
-		return fail(exitUsage, "%s:%d: %w", s.file, at.line, at.err)
-	}
-	if err != nil {
+	if err = errors.Join(inFile(f.in, err), s.out.close()); err != nil {
 		return err
 	}
 	if s.bad > 0 {
@@ -98,7 +96,7 @@ type solved struct {
 	err error
 }
 
-func solveRow(solver env.Solver, l numbered, objective string) solved {
+func solveRow(ctx context.Context, solver env.Solver, l numbered, objective string) solved {
 	s := solved{line: l.line, err: l.err}
 	if s.err != nil {
 		return s
@@ -113,7 +111,7 @@ func solveRow(solver env.Solver, l numbered, objective string) solved {
 			errID = fmt.Errorf("id is %v; want a text", shownID(row.ID))
 		}
 	}
-	s.Solution, s.err = solver.Solve(l.text, objective)
+	s.Solution, s.err = solver.Solve(ctx, l.text, objective)
 	s.err = errors.Join(errID, s.err)
 	return s
 }
@@ -137,7 +135,7 @@ type solving struct {
 	good, bad int
 }
 
-func (s *solving) take(batch []solved) error {
+func (s *solving) take(batch []solved, _ bool) error {
 	for _, r := range batch {
 		if r.err != nil {
 			s.bad++
@@ -150,14 +148,6 @@ func (s *solving) take(batch []solved) error {
 		}
 	}
 	return s.out.Flush()
-}
-
-// inputName is how errors call an input.
-func inputName(file string) string {
-	if file == "-" {
-		return "stdin"
-	}
-	return file
 }
 
 // badRow tells everything that is wrong with a row, each with its place.

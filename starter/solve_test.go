@@ -65,7 +65,7 @@ func TestSolveTellsEveryBadRowAndSolvesTheOthers(t *testing.T) {
 		`{"id":3,"n":4,"grid":["FFF","FHX","FFF"],"starts":[[0,0],[2,2]],"goals":[[2,0],[0,2]]}` + "\n" +
 		fmt.Sprintf(good, "b") + "{oops\n" +
 		`{"id":"c","agents":3,"grid":["FFF","FFF","FFF"],"starts":[[0,0],[2]],"goals":[[2,0],[0,2]]}` + "\n" +
-		`{"id":"d","grid":7}` + "\n" + strings.Repeat("x", longestRow+10) + "\n" + strings.TrimSpace(fmt.Sprintf(good, "e"))
+		`{"id":"d","grid":7}` + "\n" + strings.Repeat("x", longestLine+10) + "\n" + strings.TrimSpace(fmt.Sprintf(good, "e"))
 	file := filepath.Join(t.TempDir(), "rows.jsonl")
 	if err := os.WriteFile(file, []byte(in), 0o600); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestSolveTellsEveryBadRowAndSolvesTheOthers(t *testing.T) {
 		for _, want := range []string{
 			":3: found a JSON array; want an object", ":4: id is 3; want a text", ":4: n is 4, but grid has 3 rows", `:4: grid row 1 is "FHX"`,
 			":6: found no JSON object", ":7: start of agent 1 has 1 coordinates; want 2", ":7: agents is 3, but there are 2 starts",
-			":8: grid: found a JSON number", ":9: found a line longer than", ": 6 of 9 rows are no instances",
+			":8: grid: found a JSON number", ":9: found a line of more than 16 MiB", ": 6 of 9 rows are no instances",
 		} {
 			if !strings.Contains(errOut, where+want) {
 				t.Errorf("stderr has no %q:\n%s", where+want, errOut)

@@ -17,21 +17,69 @@ import (
 // update of the compressor that changes them is noticed.
 func JSONLines[T any](name string, rows []T) (Body, error) {
 	var b bytes.Buffer
-	z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
+	l, err := NewPackedLines(&b)
 	if err != nil {
 		return Body{}, fmt.Errorf("write %s: %w", name, err)
 	}
-	e := json.NewEncoder(z)
-	e.SetEscapeHTML(false)
-	for i, row := range rows {
-		if err := e.Encode(row); err != nil {
-			return Body{}, errors.Join(fmt.Errorf("write %s, row %d: %w", name, i+1, err), z.Close())
+	for _, row := range rows {
+		if _, err := l.Add(row); err != nil {
+			return Body{}, errors.Join(fmt.Errorf("write %s, %w", name, err), l.Close())
 		}
 	}
-	if err := z.Close(); err != nil {
+	if err := l.Close(); err != nil {
 		return Body{}, fmt.Errorf("write %s: %w", name, err)
 	}
 	return Bytes(name, b.Bytes()), nil
+}
+
+// Lines writes rows one by one, one JSON value a line, and keeps none of them.
+type Lines struct {
+	to     io.Writer
+	closer io.Closer // nil unless packed
+	encode *json.Encoder
+	line   bytes.Buffer
+	rows   int
+}
+
+// NewLines writes rows to a file as they are.
+func NewLines(to io.Writer) *Lines {
+	l := &Lines{to: to}
+	l.encode = json.NewEncoder(&l.line)
+	l.encode.SetEscapeHTML(false)
+	return l
+}
+
+// NewPackedLines writes the file that JSONLines makes of the same rows. It must
+// be closed.
+func NewPackedLines(to io.Writer) (*Lines, error) {
+	z, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
+	if err != nil {
+		return nil, err
+	}
+	l := NewLines(z)
+	l.closer = z
+	return l, nil
+}
+
+// Add writes a row. It returns its line, which the next Add overwrites.
+func (l *Lines) Add(row any) (line []byte, err error) {
+	l.rows++
+	l.line.Reset()
+	if err := l.encode.Encode(row); err != nil {
+		return nil, fmt.Errorf("row %d: %w", l.rows, err)
+	}
+	if _, err := l.to.Write(l.line.Bytes()); err != nil {
+		return nil, fmt.Errorf("row %d: %w", l.rows, err)
+	}
+	return l.line.Bytes(), nil
+}
+
+// Close ends the file, but does not close what it is written to.
+func (l *Lines) Close() error {
+	if l.closer == nil {
+		return nil
+	}
+	return l.closer.Close()
 }
 
 // ReadJSONLines reads what JSONLines wrote, checked.

@@ -54,8 +54,8 @@ func (pond) Benchmark(agents, instances int, objective string) []env.Order {
 	}}
 }
 
-func (pond) Generate(context.Context, env.Order, func(int, int)) ([]env.Task, experiment.Conformance, error) {
-	return nil, experiment.Conformance{}, errors.New("a pond draws nothing")
+func (pond) Generate(context.Context, env.Order, func(env.Task) error, func(int, int)) (experiment.Conformance, error) {
+	return experiment.Conformance{}, errors.New("a pond draws nothing")
 }
 
 func lookup(name string) (env.Environment, error) {

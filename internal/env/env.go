@@ -30,9 +30,12 @@ type Environment interface {
 	Groups() []string
 	// Validate says everything that makes an order impossible, or nil.
 	Validate(Order) error
-	// Generate draws the tasks of an order. It reports progress often, from one
-	// goroutine at a time, and stops early when ctx ends.
-	Generate(ctx context.Context, o Order, progress func(done, total int)) ([]Task, experiment.Conformance, error)
+	// Generate draws the tasks of an order and gives them to take one by one, in
+	// their order and from one goroutine. It keeps none of them: what it holds is
+	// little more than what tells instances apart. An error of take ends it and
+	// comes back. It reports progress often, from one goroutine at a time, and stops
+	// early when ctx ends. All but ctx must be set.
+	Generate(ctx context.Context, o Order, take func(Task) error, progress func(done, total int)) (experiment.Conformance, error)
 	// Benchmark is the order list of the held-out set with this many agents, to be
 	// generated one by one and joined; sizes that cannot hold the agents are left out.
 	Benchmark(agents, instancesPerSize int, objective string) []Order

@@ -1,13 +1,16 @@
 package env
 
+import "context"
+
 // Importing is an environment that reads tasks which others published as text.
 type Importing interface {
 	Environment
 	// Import makes a task of a published row. Its text is kept word for word as the
 	// prompt; what it does not say is computed: the size, the group, the optimum
 	// under the objective. It fails for a text that cannot be read or has another
-	// number of agents than its row says, and for a task without an answer.
-	Import(row Published, objective string) (Task, error)
+	// number of agents than its row says, and for a task without an answer, and when
+	// the context ends.
+	Import(ctx context.Context, row Published, objective string) (Task, error)
 }
 
 // Published is a row of a published benchmark.

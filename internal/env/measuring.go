@@ -10,10 +10,19 @@ type Measuring interface {
 	Measures() []Measure
 	// Measure gives a task's figures. It fails on tasks that cannot be read.
 	Measure(Task) ([]float64, error)
-	// Drift compares the tasks of a set with tasks of the same kinds that were drawn
-	// one by one as they came, with no count to reach. What it returns depends on
-	// the tasks alone. It reports progress from one goroutine at a time.
-	Drift(ctx context.Context, tasks []Task, progress func(done, total int)) ([]Drift, error)
+	// NewDriftCheck starts a drift check of a set.
+	NewDriftCheck() DriftCheck
+}
+
+// DriftCheck compares the tasks of a set with tasks of the same kinds that were
+// drawn one by one as they came, with no count to reach. It is for one goroutine.
+type DriftCheck interface {
+	// Add adds a task of the set, which is not kept. It fails on tasks that cannot
+	// be read.
+	Add(Task) error
+	// Compare compares what was added. What it returns depends on the tasks and
+	// their order alone. It reports progress from one goroutine at a time.
+	Compare(ctx context.Context, progress func(done, total int)) ([]Drift, error)
 }
 
 // Measure is one figure of a task.

@@ -1,6 +1,9 @@
 package env
 
-import "encoding/json"
+import (
+	"context"
+	"encoding/json"
+)
 
 // Solving is an environment that also solves instances which it has not drawn.
 type Solving interface {
@@ -16,8 +19,9 @@ type Solving interface {
 type Solver interface {
 	// Solve reads a row, a JSON object with the fields of an instance as in a
 	// dataset; fields with other names are not looked at. It fails for rows that
-	// are no instance, saying everything that is wrong with one.
-	Solve(row []byte, objective string) (Solution, error)
+	// are no instance, saying everything that is wrong with one, and when the
+	// context ends.
+	Solve(ctx context.Context, row []byte, objective string) (Solution, error)
 }
 
 // Solution is what is known about an instance.

@@ -71,25 +71,23 @@ func Seed(spec experiment.Spec, parts ...string) string {
 }
 
 // Fill draws the tasks of orders, one order after the other, as one set with one
-// record.
-func Fill(ctx context.Context, e env.Environment, orders []env.Order, report func(done, total int)) ([]env.Task, experiment.Conformance, error) {
+// record. It gives them to take one by one, as env.Environment's Generate does.
+func Fill(ctx context.Context, e env.Environment, orders []env.Order, take func(env.Task) error, report func(done, total int)) (experiment.Conformance, error) {
 	total, before := 0, 0
 	for _, o := range orders {
 		total += o.Samples
 	}
-	var tasks []env.Task
 	var all experiment.Conformance
 	for _, o := range orders {
-		drawn, c, err := e.Generate(ctx, o, func(done, _ int) { report(before+done, total) })
+		c, err := e.Generate(ctx, o, take, func(done, _ int) { report(before+done, total) })
 		if err != nil {
-			return nil, experiment.Conformance{}, err
+			return experiment.Conformance{}, err
 		}
-		tasks = append(tasks, drawn...)
 		all.Requested += c.Requested
 		all.Realised += c.Realised
 		all.Repeats += c.Repeats
 		all.Rows = append(all.Rows, c.Rows...)
 		before += o.Samples
 	}
-	return tasks, all, nil
+	return all, nil
 }

@@ -35,20 +35,21 @@ func (corridor) Actions() int        { return corridorActions }
 
 func (corridor) Validate(env.Order) error               { return nil }
 func (corridor) Benchmark(int, int, string) []env.Order { return nil }
-func (corridor) Generate(_ context.Context, o env.Order, _ func(done, total int)) ([]env.Task, experiment.Conformance, error) {
+func (corridor) Generate(_ context.Context, o env.Order, take func(env.Task) error, _ func(done, total int)) (experiment.Conformance, error) {
 	rng := experiment.Rand("corridor", o.Seed)
-	tasks := make([]env.Task, o.Samples)
-	for i := range tasks {
+	for i := range o.Samples {
 		w := walk{Cells: 4 + rng.IntN(corridorMax-3)}
 		w.Start = rng.IntN(w.Cells)
 		w.Goal = (w.Start + 1 + rng.IntN(w.Cells-1)) % w.Cells
 		instance, err := json.Marshal(w)
 		if err != nil {
-			return nil, experiment.Conformance{}, err
+			return experiment.Conformance{}, err
 		}
-		tasks[i] = env.Task{ID: fmt.Sprintf("%s-%d", o.Seed, i), Size: "8", Optimum: w.distance(), Instance: instance}
+		if err := take(env.Task{ID: fmt.Sprintf("%s-%d", o.Seed, i), Size: "8", Optimum: w.distance(), Instance: instance}); err != nil {
+			return experiment.Conformance{}, err
+		}
 	}
-	return tasks, experiment.Conformance{}, nil
+	return experiment.Conformance{}, nil
 }
 
 func (corridor) Open(t env.Task) (env.Problem, error) {
@@ -125,7 +126,7 @@ func corridors(t testing.TB, n int, seed string) []env.Problem {
 
 func open(t testing.TB, e env.Environment, o env.Order) []env.Problem {
 	t.Helper()
-	tasks, _, err := e.Generate(context.Background(), o, func(int, int) {})
+	tasks, _, err := env.Tasks(context.Background(), e, o, func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

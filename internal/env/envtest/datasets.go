@@ -44,7 +44,7 @@ func instances(tasks []env.Task) map[string]int {
 func ordered(t *testing.T, e env.Environment) {
 	o := order(e, env.SplitTrain, "count")
 	done, total := 0, 0
-	tasks, c, err := e.Generate(t.Context(), o, func(d, of int) {
+	tasks, c, err := env.Tasks(t.Context(), e, o, func(d, of int) {
 		if d < done {
 			t.Errorf("progress went from %d back to %d", done, d)
 		}

@@ -29,6 +29,7 @@ func Run(t *testing.T, e env.Environment) {
 	t.Run("splits are disjoint", func(t *testing.T) { disjoint(t, e) })
 	t.Run("benchmarks can be generated", func(t *testing.T) { benchmarks(t, e) })
 	t.Run("generation stops when it is cancelled", func(t *testing.T) { cancellable(t, e) })
+	t.Run("generation stops when nothing more is taken", func(t *testing.T) { stoppable(t, e) })
 
 	tasks := generate(t, e, order(e, env.SplitTrain, "judge"))
 	t.Run("tasks open as they were written", func(t *testing.T) { opens(t, e, tasks) })
@@ -61,7 +62,7 @@ func order(e env.Environment, split, seed string) env.Order {
 
 func generate(t *testing.T, e env.Environment, o env.Order) []env.Task {
 	t.Helper()
-	tasks, _, err := e.Generate(t.Context(), o, func(int, int) {})
+	tasks, _, err := env.Tasks(t.Context(), e, o, func(int, int) {})
 	if err != nil {
 		t.Fatalf("generate %+v: %v", o, err)
 	}
@@ -146,7 +147,7 @@ func refuses(t *testing.T, e env.Environment) {
 		if e.Validate(o) == nil {
 			t.Errorf("%s: accepted", name)
 		}
-		if _, _, err := e.Generate(t.Context(), o, func(int, int) {}); err == nil {
+		if _, _, err := env.Tasks(t.Context(), e, o, func(int, int) {}); err == nil {
 			t.Errorf("%s: generated", name)
 		}
 	}
@@ -157,15 +158,39 @@ func cancellable(t *testing.T, e env.Environment) {
 	o.Samples *= 20
 	ctx, cancel := context.WithCancel(t.Context())
 	reached := 0
-	_, _, err := e.Generate(ctx, o, func(done, _ int) {
+	_, _, err := env.Tasks(ctx, e, o, func(done, _ int) {
 		cancel()
 		reached = done
 	})
 	if !errors.Is(err, context.Canceled) || reached >= o.Samples {
 		t.Errorf("cancelled at the first progress: %v, went on to %d of %d; want %v before the end", err, reached, o.Samples, context.Canceled)
 	}
-	if _, _, err := e.Generate(ctx, o, func(int, int) {}); !errors.Is(err, context.Canceled) {
+	if _, _, err := env.Tasks(ctx, e, o, func(int, int) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled before: %v; want %v", err, context.Canceled)
+	}
+}
+
+func stoppable(t *testing.T, e env.Environment) {
+	ctx, cancel := context.WithCancel(t.Context())
+	given := 0
+	_, err := e.Generate(ctx, order(e, env.SplitTrain, "stop"), func(env.Task) error {
+		given++
+		cancel()
+		return nil
+	}, func(int, int) {})
+	if !errors.Is(err, context.Canceled) || given != 1 {
+		t.Errorf("cancelled at the first task: %v, %d tasks were given; want %v and 1", err, given, context.Canceled)
+	}
+	full := errors.New("the disk is full")
+	taken := 0
+	_, err = e.Generate(t.Context(), order(e, env.SplitTrain, "stop"), func(env.Task) error {
+		if taken++; taken == 2 {
+			return full
+		}
+		return nil
+	}, func(int, int) {})
+	if !errors.Is(err, full) || taken != 2 {
+		t.Errorf("refused the second task: %v, %d tasks were given; want %v and 2", err, taken, full)
 	}
 }
 

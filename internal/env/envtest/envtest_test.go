@@ -63,29 +63,33 @@ func (d dots) faults(o env.Order) (errs []error) {
 	return errs
 }
 
-func (d dots) Generate(ctx context.Context, o env.Order, progress func(done, total int)) ([]env.Task, experiment.Conformance, error) {
+func (d dots) Generate(ctx context.Context, o env.Order, take func(env.Task) error, progress func(done, total int)) (experiment.Conformance, error) {
 	if err := d.Validate(o); err != nil {
-		return nil, experiment.Conformance{}, err
+		return experiment.Conformance{}, err
 	}
-	var tasks []env.Task
+	taken := 0
 	c := experiment.Conformance{Requested: o.Samples, Realised: o.Samples}
 	for _, row := range o.Curriculum.Rows {
 		n := o.Samples / len(o.Curriculum.Rows)
 		spread, _ := row.Knob("spread")
 		c.Rows = append(c.Rows, experiment.ConformanceRow{Size: row.Size, Requested: n, Realised: n, Knobs: []experiment.Realised{{Name: "spread"}}})
 		rng := experiment.Rand(o.Seed, o.Split, row.Size)
-		for len(tasks) < n*len(c.Rows) {
+		for taken < n*len(c.Rows) {
 			if err := ctx.Err(); err != nil {
-				return nil, experiment.Conformance{}, err
+				return experiment.Conformance{}, err
 			}
 			l := line{N: 1 + rng.IntN(int(spread)) + 10*(len(row.Size)%2), Name: fmt.Sprintf("%04x", rng.IntN(1<<14))}
-			if split(l.Name) == o.Split {
-				tasks = append(tasks, d.task(o, row.Size, len(tasks), l))
-				progress(len(tasks), o.Samples)
+			if split(l.Name) != o.Split {
+				continue
 			}
+			if err := take(d.task(o, row.Size, taken, l)); err != nil {
+				return experiment.Conformance{}, err
+			}
+			taken++
+			progress(taken, o.Samples)
 		}
 	}
-	return tasks, c, ctx.Err()
+	return c, ctx.Err()
 }
 
 func split(name string) string {

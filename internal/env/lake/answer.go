@@ -36,14 +36,23 @@ const (
 //
 // Of several answers the last complete one counts. A later path that says
 // something else about one agent only makes two readings.
-func parseAnswer(text string, in *Instance) reading {
+func parseAnswer(text string, in *Instance) reading { return new(scratch).parse(text, in) }
+
+// parse is parseAnswer with a plan that may last only until the scratch is used
+// again.
+func (s *scratch) parse(text string, in *Instance) reading {
 	text, finished := afterThinking(text)
 	if !finished {
 		return reading{rule: ruleThinking, fault: "the text ends inside its thinking", cut: true}
 	}
-	if plan, ok := readCanonical(text, in.Agents()); ok {
+	if plan, ok := s.canonical(text, in.Agents()); ok {
 		return reading{plan: plan, rule: ruleCanonical}
 	}
+	return scanned(text, in)
+}
+
+// scanned reads all forms but the canonical one.
+func scanned(text string, in *Instance) reading {
 	s := scanner{text: plain.Replace(text), in: in}
 	s.scan()
 	if strings.Count(text, "```")%2 == 1 {
@@ -67,80 +76,6 @@ func afterThinking(text string) (rest string, finished bool) {
 		}
 	}
 	return text, true
-}
-
-// readCanonical reads the form that the prompt asks for and nothing else. It is
-// there for speed: small policies write hundreds of thousands of such answers.
-func readCanonical(text string, agents int) (Plan, bool) {
-	if !strings.HasPrefix(text, "Agent 0: (") {
-		return nil, false
-	}
-	plan := make(Plan, agents)
-	cells := make([]Cell, 0, strings.Count(text, "("))
-	for agent := range plan {
-		var ok bool
-		if text, ok = strings.CutPrefix(text, canonicalLabels[agent]); !ok {
-			return nil, false
-		}
-		from := len(cells)
-		if cells, text, ok = canonicalPath(cells, text); !ok {
-			return nil, false
-		}
-		plan[agent] = cells[from:len(cells):len(cells)]
-	}
-	return plan, strings.TrimSpace(text) == ""
-}
-
-var canonicalLabels = [MaxAgents]string{"Agent 0: ", "\nAgent 1: ", "\nAgent 2: ", "\nAgent 3: ", "\nAgent 4: "}
-
-func canonicalPath(cells []Cell, text string) (_ []Cell, rest string, ok bool) {
-	for {
-		c, n := canonicalCell(text)
-		if n == 0 {
-			return cells, text, false
-		}
-		cells, text = append(cells, c), text[n:]
-		if len(text) < 4 || text[:4] != " -> " {
-			return cells, text, true
-		}
-		text = text[4:]
-	}
-}
-
-// canonicalCell reads "(row, col)"; n is its length, 0 if it is not there.
-func canonicalCell(text string) (c Cell, n int) {
-	if len(text) < len("(0, 0)") || text[0] != '(' {
-		return c, 0
-	}
-	row, i := shortNumber(text, 1)
-	if i == 0 || len(text) < i+4 || text[i] != ',' || text[i+1] != ' ' {
-		return c, 0
-	}
-	col, j := shortNumber(text, i+2)
-	if j == 0 || j >= len(text) || text[j] != ')' {
-		return c, 0
-	}
-	return Cell{row, col}, j + 1
-}
-
-// shortNumber reads one or two digits with an optional minus; end is 0 if there
-// are none.
-func shortNumber(text string, i int) (v, end int) {
-	negative := i < len(text) && text[i] == '-'
-	if negative {
-		i++
-	}
-	first := i
-	for ; i < len(text) && i < first+2 && text[i]-'0' <= 9; i++ {
-		v = v*10 + int(text[i]-'0')
-	}
-	if i == first {
-		return 0, 0
-	}
-	if negative {
-		v = -v
-	}
-	return v, i
 }
 
 // statement is one path that a text gives for an agent. Statements with other

@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"floe/internal/env"
 )
 
 func FuzzParseAnswer(f *testing.F) {
@@ -36,6 +34,7 @@ func FuzzParseAnswer(f *testing.F) {
 				t.Errorf("rendered and read again: %v; want %v", again.plan, r.plan)
 			}
 		}
+		refereesAgree(t, p, r)
 		if v := p.Judge(text); v.Valid != (len(v.Failed) == 0) || v.Optimal && !v.Valid || v.Tokens < 0 {
 			t.Errorf("an inconsistent verdict: %+v", v)
 		}
@@ -65,55 +64,4 @@ func TestReadingTakesLinearTime(t *testing.T) {
 			_ = parseAnswer(prefix+strings.Repeat(piece, size/len(piece)), &in)
 		}
 	}
-}
-
-func BenchmarkParseAnswer(b *testing.B) {
-	in, text := long()
-	for name, text := range map[string]string{"canonical": text, "tolerant": "Plan:\n" + text} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if r := parseAnswer(text, &in); r.fault != "" {
-					b.Fatal(r.fault)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkJudge(b *testing.B) {
-	in, text := long()
-	p := opened(b, in, objectiveSum, 36)
-	for name, text := range map[string]string{"optimal": text, "invalid": strings.Replace(text, "(5, 9) ->", "(6, 9) ->", 1)} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			var v env.Verdict
-			for b.Loop() {
-				v = p.Judge(text)
-			}
-			if v.Valid != (name == "optimal") {
-				b.Fatal(v)
-			}
-		})
-	}
-}
-
-// long is an empty 10x10 map with two agents that cross it from corner to
-// corner, and the optimal answer.
-func long() (Instance, string) {
-	row := strings.Repeat("F", 10)
-	in := Instance{N: 10, Starts: []Cell{{0, 0}, {9, 9}}, Goals: []Cell{{9, 9}, {0, 0}}}
-	for range 10 {
-		in.Grid = append(in.Grid, row)
-	}
-	plan := Plan{{{0, 0}}, {{9, 9}}}
-	for i := range 18 {
-		a, b := plan[0][i], plan[1][i]
-		if i < 9 {
-			plan[0], plan[1] = append(plan[0], a.step(actionRight)), append(plan[1], b.step(actionLeft))
-		} else {
-			plan[0], plan[1] = append(plan[0], a.step(actionDown)), append(plan[1], b.step(actionUp))
-		}
-	}
-	return in, renderPlan(plan)
 }

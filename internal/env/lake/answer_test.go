@@ -154,6 +154,9 @@ func TestTextsThatMeanNothingOrTwoThingsAreRefused(t *testing.T) {
 		"a flat list of words, no name": {`["right", "down"]`, ruleNothing},
 		"a list of cells and more":      {"[[0,0],[0,0],[]]", ruleNothing},
 		"a list of cells, no name":      {json0, ruleNothing},
+		"arrows to the goals":           {"Agent 0 -> (2, 2)\nAgent 1 -> (0, 0)", ruleNothing},
+		"open parentheses":              {"Agent 0 (to (2, 2)\nAgent 1 (to (0, 0)\n", ruleNothing},
+		"an object without values":      {`{"agent 0", "agent 1"}`, ruleNothing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := crossing()

@@ -7,10 +7,11 @@ import (
 	"floe/internal/env"
 )
 
-// digest identifies an instance up to the names of its agents.
-type digest [sha256.Size]byte
+// digest identifies an instance up to the names of its agents. With 128 bits, two
+// of a billion instances share one with a chance of 10^-21.
+type digest [16]byte
 
-// digest is the sha256 of the instance's canonical bytes: the size n, the grid's
+// digest is the first half of the sha256 of the instance's canonical bytes: the size n, the grid's
 // letters row by row, and for every agent its start's and its goal's row and
 // column, the agents sorted by these four.
 func (p *puzzle) digest() digest {
@@ -34,7 +35,8 @@ func (p *puzzle) digest() digest {
 	for _, a := range agents[:p.agents] {
 		b = append(b, a[:]...)
 	}
-	return sha256.Sum256(b)
+	sum := sha256.Sum256(b)
+	return digest(sum[:len(digest{})])
 }
 
 // split is the only split that may hold the instance: 2/16 of all are for

@@ -56,6 +56,19 @@ func depict(t testing.TB, p *problem, s env.Scene) string {
 	return string(body)
 }
 
+func TestADrawingSaysHowGoodItsAnswerIs(t *testing.T) {
+	for answer, want := range map[string]string{
+		answersToDraw["optimal"]: "optimal, cost 4",
+		"Agent 0: (0, 0) -> (0, 0) -> (0, 1) -> (0, 2)\nAgent 1: (0, 2) -> (1, 2) -> (2, 2)\n": "valid, cost 5; the optimum is 4",
+	} {
+		for _, format := range []string{env.FormatText, env.FormatSVG, env.FormatAnimatedSVG} {
+			if got := depict(t, corridor(t), env.Scene{Format: format, Answered: true, Answer: answer}); !strings.Contains(got, want) {
+				t.Errorf("%s does not say %q:\n%s", format, want, got)
+			}
+		}
+	}
+}
+
 func TestDrawingsAreAsTheyWere(t *testing.T) {
 	for name, s := range map[string]env.Scene{
 		"draw-bare.txt":     {Format: env.FormatText},

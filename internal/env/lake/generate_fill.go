@@ -15,10 +15,8 @@ const patience = 300_000 / chunkSize
 
 // candidate is an instance that may be taken.
 type candidate struct {
-	puzzle puzzle
+	kept
 	digest digest
-	class  int
-	cost   int // least sum of costs
 }
 
 // evaluation is what is in a chunk.
@@ -33,24 +31,24 @@ func (e *evaluation) add(p *puzzle, solver *Solver, split string, open [2]bool) 
 	if d.split() != split || !solver.load(p) || !solver.cheapest() {
 		return
 	}
-	c := candidate{digest: d, class: classFree, cost: solver.shortest + solver.excess}
+	class, cost := classFree, solver.shortest+solver.excess
 	if solver.needsWait() {
-		c.class = classWait
+		class = classWait
 	}
-	e.seen[c.class]++
-	if open[c.class] {
-		c.puzzle = *p
-		e.fit = append(e.fit, c)
+	e.seen[class]++
+	if open[class] {
+		e.fit = append(e.fit, candidate{keep(p, class, cost), d})
 	}
 }
 
 // filling is a quota while it is being filled.
 type filling struct {
 	quota
-	taken map[digest]bool // by this and earlier rows
-	got   []candidate
-	have  [2]int // taken, by class
-	seen  [2]int // candidates that could be taken, by class
+	taken   map[digest]struct{} // by this and earlier rows
+	got     []kept
+	repeats []int32 // which of them come again, once it is known that there are no more
+	have    [2]int  // taken, by class
+	seen    [2]int  // candidates that could be taken, by class
 }
 
 // fill takes what a quota wants, or less if there is no more. In a benchmark the
@@ -65,7 +63,11 @@ func (f *filling) fill(ctx context.Context, p *pool) error {
 	if ctx.Err() != nil {
 		return nil // said once, by the pool
 	}
-	return f.missing(p.order)
+	if err := f.missing(p.order); err != nil {
+		return err
+	}
+	f.repeat()
+	return nil
 }
 
 // pass goes through the candidates in the order of their numbers until the quota
@@ -95,10 +97,11 @@ func (f *filling) take(e *evaluation) (some bool) {
 	for class, n := range e.seen {
 		f.seen[class] += n
 	}
-	for _, c := range e.fit {
-		if f.open(c.class) && !f.taken[c.digest] {
-			f.taken[c.digest] = true
-			f.got = append(f.got, c)
+	for i := range e.fit {
+		c := &e.fit[i]
+		if _, taken := f.taken[c.digest]; !taken && f.open(int(c.class)) {
+			f.taken[c.digest] = struct{}{}
+			f.got = append(f.got, c.kept)
 			f.have[c.class]++
 			some = true
 		}
@@ -138,21 +141,33 @@ func (f *filling) missing(o env.Order) error {
 	return nil
 }
 
-// repeated is what was taken, followed by as many repeats as are missing from
-// the quota: all instances of a class in turn, so that none comes twice more
-// often than another.
-func (f *filling) repeated() []candidate {
-	all := f.got
+// repeat chooses as many repeats as are missing from the quota: all instances of
+// a class in turn, so that none comes twice more often than another.
+func (f *filling) repeat() {
 	for class, want := range f.want {
-		var own []candidate
-		for _, c := range f.got {
-			if c.class == class {
-				own = append(own, c)
+		if f.have[class] == want {
+			continue
+		}
+		var own []int32
+		for i := range f.got {
+			if int(f.got[i].class) == class {
+				own = append(own, int32(i))
 			}
 		}
-		for i := len(own); i < want; i++ {
-			all = append(all, own[i%len(own)])
+		for i := range want - len(own) {
+			f.repeats = append(f.repeats, own[i%len(own)])
 		}
 	}
-	return all
+}
+
+// len is how many instances the row has, repeats included.
+func (f *filling) len() int { return len(f.got) + len(f.repeats) }
+
+// at is an instance of the row: first come those that were taken, as they were,
+// then the repeats.
+func (f *filling) at(i int) *kept {
+	if i < len(f.got) {
+		return &f.got[i]
+	}
+	return &f.got[f.repeats[i-len(f.got)]]
 }

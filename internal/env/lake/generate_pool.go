@@ -51,10 +51,11 @@ func (p *pool) fill(ctx context.Context, quotas []quota) ([]*filling, error) {
 		p.active.Add(1)
 		rows.Go(func() {
 			defer p.active.Add(-1)
-			taken := map[digest]bool{}
+			taken := map[digest]struct{}{}
 			for _, i := range alike {
 				fillings[i] = &filling{quota: quotas[i], taken: taken}
 				errs[i] = fillings[i].fill(ctx, p)
+				fillings[i].taken = nil
 			}
 		})
 	}
@@ -85,7 +86,7 @@ func (p *pool) evaluate(ctx context.Context, src *source, first int, open [2]boo
 		chunks.Add(1)
 		p.jobs <- func(solver *Solver) {
 			defer chunks.Done()
-			if ctx.Err() == nil {
+			if solver.heed(ctx); ctx.Err() == nil {
 				src.chunk(first+i, func(c *puzzle) { wave[i].add(c, solver, src.split, open) })
 			}
 		}

@@ -28,7 +28,7 @@ func trainOrder(samples int, rows ...experiment.Row) env.Order {
 
 func generated(t testing.TB, o env.Order) ([]env.Task, experiment.Conformance) {
 	t.Helper()
-	tasks, c, err := generate(t.Context(), o, func(int, int) {})
+	tasks, c, err := env.Tasks(t.Context(), Lake{}, o, func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,13 @@
 package lake
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"strings"
 	"sync"
 
 	"floe/internal/curriculum"
@@ -21,15 +24,15 @@ var solvers = sync.Pool{New: func() any { return NewSolver() }}
 
 // Import reads a row of the published benchmark, which is little but a prompt,
 // and solves its instance.
-func (Lake) Import(row env.Published, objective string) (env.Task, error) {
-	in, err := parsePrompt(row.Text)
+func (Lake) Import(ctx context.Context, row env.Published, objective string) (env.Task, error) {
+	in, err := parsePrompt(tidied(row.Text))
 	if err == nil && in.Agents() != row.Agents {
 		err = fmt.Errorf("the text has %d agents, the row says %d", in.Agents(), row.Agents)
 	}
 	if err != nil {
 		return env.Task{}, fmt.Errorf("import task %q: %w", row.ID, err)
 	}
-	task, err := imported(in, objective)
+	task, err := imported(ctx, in, objective)
 	if err != nil {
 		return env.Task{}, fmt.Errorf("import task %q: %w", row.ID, err)
 	}
@@ -37,11 +40,26 @@ func (Lake) Import(row env.Published, objective string) (env.Task, error) {
 	return task, nil
 }
 
+// tidied is a text without what files and web pages do to line ends: CRLF, HTML
+// breaks, spaces at the end of a line, blank lines around it all. Nothing else is
+// forgiven.
+func tidied(text string) string {
+	text = htmlBreak.ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	lines := strings.Split(strings.Trim(text, " \t\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " \t")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// htmlBreak takes the line end behind it along: some write both.
+var htmlBreak = regexp.MustCompile(`(?i)<br ?/?>\n?`)
+
 // imported is the task of an instance, but for its ID and prompt.
-func imported(in Instance, objective string) (env.Task, error) {
+func imported(ctx context.Context, in Instance, objective string) (env.Task, error) {
 	solver, _ := solvers.Get().(*Solver)
 	defer solvers.Put(solver)
-	s, err := solver.Solve(in, objective)
+	s, err := solver.Solve(ctx, in, objective)
 	if err != nil {
 		return env.Task{}, err
 	}

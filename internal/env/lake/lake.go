@@ -19,7 +19,7 @@ var _ env.Playable = Lake{}
 func (Lake) Name() string { return "lake" }
 
 // Version counts the generator, solver and referee, and names the prompt.
-func (Lake) Version() string { return "lake/1+prompt." + PromptVersion }
+func (Lake) Version() string { return "lake/2+prompt." + PromptVersion }
 
 // Space is what a curriculum may say about the lake.
 func (Lake) Space() env.Space { return space() }
@@ -37,9 +37,9 @@ func (Lake) Groups() []string { return []string{groupFree, groupWait} }
 // Validate says everything that makes an order impossible.
 func (Lake) Validate(o env.Order) error { return checkOrder(o) }
 
-// Generate draws the tasks of an order.
-func (Lake) Generate(ctx context.Context, o env.Order, progress func(done, total int)) ([]env.Task, experiment.Conformance, error) {
-	return generate(ctx, o, progress)
+// Generate draws the tasks of an order, in some 80 bytes of memory for each.
+func (Lake) Generate(ctx context.Context, o env.Order, take func(env.Task) error, progress func(done, total int)) (experiment.Conformance, error) {
+	return generate(ctx, o, take, progress)
 }
 
 // Benchmark is the order list of the held-out set with this many agents.

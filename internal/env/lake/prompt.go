@@ -90,6 +90,11 @@ func parsePrompt(text string) (Instance, error) {
 	for r := range in.Grid {
 		in.Grid[r] = ground(line(lines, 2+r))
 	}
+	for i, want := range strings.Split(strings.TrimSuffix(legend, "\n"), "\n") {
+		if got := line(lines, 2+in.N+i); got != want {
+			return Instance{}, fmt.Errorf("read prompt: line %d is %.120q; want %q", 3+in.N+i, got, want)
+		}
+	}
 	for i := range agents {
 		from, to, err := parseErrand(line(lines, 2+in.N+strings.Count(legend, "\n")+i), i)
 		if err != nil {

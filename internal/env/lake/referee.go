@@ -83,7 +83,24 @@ func appendCell(b []byte, c Cell) []byte {
 // task is wrong: it counts as valid but not as optimal, and a fault says so.
 func (p *problem) Judge(answer string) env.Verdict {
 	v := env.Verdict{Optimum: p.task.Optimum, Tokens: EstimateTokens(answer)}
-	r := parseAnswer(answer, &p.in)
+	s, _ := scratches.Get().(*scratch)
+	defer s.release()
+	r := s.parse(answer, &p.in)
+	if r.fault == "" && r.extra == 0 {
+		v.Cost, v.Valid = p.flawless(s, r.plan)
+	}
+	switch {
+	case !v.Valid:
+		p.explain(r, &v)
+	case v.Cost < v.Optimum:
+		v.Faults = []string{sentence("the task is wrong: this valid plan costs ", v.Cost, ", its recorded optimum is ", v.Optimum)}
+	}
+	v.Optimal = v.Valid && v.Cost == v.Optimum
+	return v
+}
+
+// explain says what is wrong with an answer.
+func (p *problem) explain(r reading, v *env.Verdict) {
 	var f findings
 	if r.fault != "" {
 		v.Truncated = r.cut
@@ -92,15 +109,7 @@ func (p *problem) Judge(answer string) env.Verdict {
 	} else {
 		f.inspect(&p.in, r)
 	}
-	f.report(&v)
-	if v.Valid {
-		v.Cost = cost(r.plan, p.in.Goals, p.task.Objective)
-		v.Optimal = v.Cost == v.Optimum
-		if v.Cost < v.Optimum {
-			v.Faults = []string{sentence("the task is wrong: this valid plan costs ", v.Cost, ", its recorded optimum is ", v.Optimum)}
-		}
-	}
-	return v
+	f.report(v)
 }
 
 func (f *findings) report(v *env.Verdict) {
@@ -111,7 +120,6 @@ func (f *findings) report(v *env.Verdict) {
 		v.Failed = append(v.Failed, checks[check].Name)
 		v.Faults = append(v.Faults, f.sentences[check]...)
 	}
-	v.Valid = len(v.Failed) == 0
 }
 
 func (f *findings) inspect(in *Instance, r reading) {

@@ -42,7 +42,7 @@ func (s *Solver) attainable(members uint8) bool {
 		}
 	}
 	c.settleOn(&s.puzzle.ground, starts[0])
-	return c.explore() || c.joins(starts[:c.k], goals[:c.k])
+	return c.explore(&s.joint) || c.joins(starts[:c.k], goals[:c.k])
 }
 
 // settleOn numbers the cells.
@@ -84,7 +84,7 @@ func openness(reach *field, p place) (paths int) {
 
 // explore goes through the sets of places until all permutations are found; then
 // it is true.
-func (c *crowd) explore() bool {
+func (c *crowd) explore(j *joint) bool {
 	c.order = map[taken]arrangement{}
 	c.group = newPermutations(c.k)
 	var first taken
@@ -93,6 +93,9 @@ func (c *crowd) explore() bool {
 	}
 	c.reach(first, identity)
 	for len(c.queue) > 0 {
+		if len(c.queue)%heedEvery == 0 && j.interrupted() {
+			return false
+		}
 		set := c.queue[0]
 		c.queue = c.queue[1:]
 		if c.goOn(set) {

@@ -193,7 +193,7 @@ func TestBruteForceAgreesOn3x3(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 3))
 	usual, eager := NewSolver(), NewSolver()
-	eager.joint.hardAfter = 1 // with bounds from the first state on, also of triples
+	eager.joint.haste = 1 << 20 // with all bounds from the first states on
 	for agents, samples := range map[int]int{2: 3000, 3: 150} {
 		for range samples {
 			in := drawn3x3(rng, agents)
@@ -218,7 +218,7 @@ func TestUnsolvableMeansThatNoJointStateWithAllAtHomeCanBeReached(t *testing.T) 
 	for i := range 80 {
 		in := drawn3x3(rng, 3+i%2)
 		_, want := newBrute(in).reaches()
-		if got, err := solver.Solve(in, objectiveSum); err != nil || got.Solvable != want {
+		if got, err := solver.Solve(t.Context(), in, objectiveSum); err != nil || got.Solvable != want {
 			t.Errorf("%v: solvable = %v, %v; want %v", in, got.Solvable, err, want)
 		}
 		if !want {

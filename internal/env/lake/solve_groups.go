@@ -96,7 +96,7 @@ func (s *Solver) merge(m mode, a, b int) bool {
 
 // settle finds routes for a group, if possible ones that keep clear of others.
 func (s *Solver) settle(m mode, g *group, others uint8) bool {
-	s.joint.effort = 0
+	s.joint.effort, s.joint.tried = 0, 0
 	switch {
 	case others != 0 && s.search(m, *g, others), s.search(m, *g, 0):
 		return true
@@ -113,16 +113,16 @@ const proveAfter = 4
 
 // raise finds routes of least cost for a group whose budget does not suffice.
 //
-// Budgets grow by one while each takes much longer to search than the one
-// before. Once they do not, since the search has seen most of what can be
-// reached, or once the search is among the hardest, they grow in strides, each
-// twice the last: a budget that is ample is searched in no time, and from there
-// it is lowered again.
+// Budgets grow by one while the search is easy. In a hard one they grow in strides,
+// each twice the last: a budget that does not suffice takes long, one that is ample
+// takes little, and from there it is lowered again.
 func (s *Solver) raise(g *group) bool {
 	proved := false
-	stride, took := 1, s.joint.expansions
-	fails := g.budget
+	stride, fails := 1, g.budget
 	for g.budget += stride; !s.search(cheapest, *g, 0); g.budget += stride {
+		if s.joint.stopped {
+			return false
+		}
 		fails = g.budget
 		if g.budget >= proveAfter && !proved {
 			if !s.attainable(g.members) {
@@ -130,22 +130,29 @@ func (s *Solver) raise(g *group) bool {
 			}
 			proved = true
 		}
-		if saturated := s.joint.expansions > s.joint.hardAfter && s.joint.expansions < 2*took; saturated || s.joint.bounds.size == 3 {
+		if s.joint.bounds.size > 0 {
 			stride *= 2
 		}
-		took = s.joint.expansions
 	}
 	s.lower(g, fails)
 	return true
 }
 
-// lower finds the least budget above one that fails, going down from the cost of
-// the group's routes: most searches on the way succeed, and fast.
+// lower finds the least budget above one that fails and below the cost of the
+// group's routes, halving what lies between. In the end the routes are those that
+// the search with the least budget finds, however that was found.
 func (s *Solver) lower(g *group, fails int) {
-	for g.budget = s.excessOf(g.members); g.budget > fails+1; g.budget = s.excessOf(g.members) {
-		if !s.search(cheapest, group{g.members, g.budget - 1}, 0) {
-			return
+	within := g.budget
+	for g.budget = s.excessOf(g.members); g.budget > fails+1; {
+		middle := (fails + g.budget) / 2
+		if s.search(cheapest, group{g.members, middle}, 0) {
+			within, g.budget = middle, s.excessOf(g.members)
+		} else {
+			fails = middle
 		}
+	}
+	if within > g.budget {
+		s.search(cheapest, *g, 0)
 	}
 }
 
@@ -164,7 +171,7 @@ func (s *Solver) excessOf(members uint8) int {
 // others, and keeps them.
 func (s *Solver) search(m mode, g group, others uint8) bool {
 	j := &s.joint
-	j.mode, j.ground, j.k, j.others.n = m, &s.puzzle.ground, 0, 0
+	j.mode, j.all, j.k, j.others.n = m, s.toGoal[:s.puzzle.agents], 0, 0
 	for i := range s.puzzle.agents {
 		switch {
 		case g.members>>i&1 != 0:

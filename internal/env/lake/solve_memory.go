@@ -2,9 +2,9 @@ package lake
 
 // memory is what a search knows to be hopeless: states, each with the largest
 // budget that did not suffice from there. It starts small, so that clearing it
-// costs an easy search nothing, and grows as needed up to a limit; then it
-// forgets everything and starts to fill again. A search that forgets takes
-// longer and finds the same.
+// costs an easy search nothing, and grows as needed up to a limit; then a new
+// state takes the place of one that had little budget, since that is soon
+// searched again. A search that forgets takes longer and finds the same.
 type memory struct {
 	level  int
 	slots  []uint64 // open addressing; key above budgetBits, 0 is free
@@ -36,36 +36,52 @@ func (m *memory) use(level int) {
 // met again on the way from itself counts as searched: going round in a circle
 // leads nowhere.
 func (m *memory) enter(key uint64, budget int) bool {
-	budget = min(budget, budgetMask) // less is safe: it only makes the note weaker
 	slot := m.find(key)
 	switch old := m.slots[slot]; {
-	case old == 0:
+	case old>>budgetBits != key:
 		m.used++
 	case int(old&budgetMask) >= budget:
 		return false
 	}
-	m.slots[slot] = key<<budgetBits | uint64(budget)
-	if m.used > len(m.slots)/4*3 {
+	m.slots[slot] = key<<budgetBits | uint64(min(budget, budgetMask)) // to note less is safe
+	if m.level < memoryLevels-1 && m.used > len(m.slots)/4*3 {
 		m.grow()
 	}
 	return true
 }
 
-// find is the slot of a key, or the free one where it belongs.
+// find is the slot of a key, or the one where it belongs: free, unless the memory
+// has come to its limit.
 func (m *memory) find(key uint64) int {
 	mask := uint64(len(m.slots) - 1)
 	slot := key * 0x9E3779B97F4A7C15 >> (64 - smallestMemory - m.level*memoryStep)
+	if m.level == memoryLevels-1 {
+		return m.among(key, int(slot&^(choices-1)))
+	}
 	for m.slots[slot&mask] != 0 && m.slots[slot&mask]>>budgetBits != key {
 		slot++
 	}
 	return int(slot & mask)
 }
 
-func (m *memory) grow() {
-	if m.level == memoryLevels-1 {
-		m.reset()
-		return
+// choices is how many slots a key can have at the limit: a cache line.
+const choices = 8
+
+// among is the slot of a key among some, a free one, or that of the least budget.
+func (m *memory) among(key uint64, first int) int {
+	least := first
+	for slot, entry := range m.slots[first : first+choices] {
+		if entry == 0 || entry>>budgetBits == key {
+			return first + slot
+		}
+		if entry&budgetMask < m.slots[least]&budgetMask {
+			least = first + slot
+		}
 	}
+	return least
+}
+
+func (m *memory) grow() {
 	old := m.slots
 	m.use(m.level + 1)
 	for _, entry := range old {

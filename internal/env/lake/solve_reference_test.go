@@ -48,7 +48,7 @@ func TestReferenceInstancesHaveTheirProvenOptima(t *testing.T) {
 	s := NewSolver()
 	for _, r := range references(t) {
 		for _, objective := range []string{objectiveSum, objectiveMakespan} {
-			got, err := s.Solve(r.instance(), objective)
+			got, err := s.Solve(t.Context(), r.instance(), objective)
 			if err != nil {
 				t.Fatalf("%s: %v", r.ID, err)
 			}

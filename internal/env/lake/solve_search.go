@@ -23,9 +23,9 @@ const (
 // For the makespan the budget is the time left (see solve_deadline.go).
 type joint struct {
 	mode   mode
-	k      int            // agents in the group
-	who    [MaxAgents]int // their numbers in the puzzle
-	ground *field
+	k      int               // agents in the group
+	who    [MaxAgents]int    // their numbers in the puzzle
+	all    []field           // distances of all agents in the puzzle
 	toGoal [MaxAgents]*field // distances
 	goal   [MaxAgents]place
 	frames []frame // by time: the line that is being searched
@@ -36,7 +36,11 @@ type joint struct {
 
 	expansions int // states searched in this run
 	effort     int // states searched for this group
-	hardAfter  int // effort after which bounds are built
+	tried      int // steps tried for it
+	stop       <-chan struct{}
+	stopped    bool // stop was closed; what a search says then means nothing
+	dueAt      int  // steps to try until larger bounds may be worth while
+	haste      int  // how much earlier than usual they are built: 1 but in tests
 }
 
 // frame is a joint state.
@@ -44,20 +48,15 @@ type frame struct {
 	at   [MaxAgents]place
 	home uint8 // bit set of agents that have arrived for good
 
-	spots [MaxAgents]spot // the agents' spots in tables, once bounds are on
-	needs [sets]uint8     // what sets of agents need
+	// Once bounds are on:
+	spots [MaxAgents]spot // the agents' spots in tables
+	needs rest            // what sets of agents need
+	lines [MaxAgents]rest // the same after the step of an agent, and before those of the next ones
 }
 
-// usualHardAfter is the effort for a group after which it is worth while to
-// compute bounds for its pairs.
-const usualHardAfter = 1000
-
-// hardestAfter is the effort after which bounds for triples are worth while,
-// which grow with the third power of the map.
-func (j *joint) hardestAfter() int {
-	spots := j.bounds.width
-	return max(j.hardAfter+1, j.hardAfter*spots*spots*spots/6000)
-}
+// firstDue is fewer steps than any table is worth, so that easy searches need not
+// think of them.
+const firstDue = 300
 
 // run searches from the starts and says whether the budget suffices.
 func (j *joint) run(starts *[MaxAgents]place, budget int) bool {
@@ -70,7 +69,7 @@ func (j *joint) run(starts *[MaxAgents]place, budget int) bool {
 	}
 	j.bounds.resume(j)
 	if j.mode == quickest {
-		return j.hurry(0, budget)
+		return j.hurry(0, budget, nil)
 	}
 	return j.begin(0, budget)
 }
@@ -88,10 +87,7 @@ func (j *joint) begin(a, budget int) bool {
 		a++
 	}
 	if a == j.k {
-		if j.bounds.size > 0 {
-			j.bounds.start(j, 0)
-		}
-		return j.visit(0, budget)
+		return j.visit(0, budget, nil)
 	}
 	if j.others.mayStay(a, 0) {
 		j.frames[0].home |= 1 << a
@@ -104,29 +100,46 @@ func (j *joint) begin(a, budget int) bool {
 }
 
 // visit searches from the state at time t.
-func (j *joint) visit(t, budget int) bool {
+func (j *joint) visit(t, budget int, needs *rest) bool {
 	if j.frames[t].home == 1<<j.k-1 {
 		j.end = t
 		return true
 	}
-	return j.open(t, budget) && j.move(t, 0, budget, 0)
+	return j.open(t, budget, needs) && j.move(t, 0, budget, j.bounds.of(&j.frames[t]))
 }
 
 // open prepares to search from the state at time t, unless there is no hope.
-func (j *joint) open(t, budget int) bool {
-	if j.bounds.size > 0 && j.bounds.couplesExceed(j, t, budget) || !j.seen.enter(j.key(t), budget) {
+func (j *joint) open(t, budget int, needs *rest) bool {
+	if j.stopped || j.bounds.size > 0 && !j.bounds.suffices(j, t, budget, needs) || !j.seen.enter(j.key(t), budget) {
 		return false
 	}
 	j.expansions++
-	switch j.effort++; j.effort {
-	case j.hardAfter:
-		j.bounds.build(j, 2, t)
-	case j.hardestAfter():
-		j.bounds.build(j, 3, t)
+	if j.effort%heedEvery == 0 && j.interrupted() {
+		return false
+	}
+	j.effort++
+	if j.tried >= j.dueAt {
+		if j.dueAt = j.bounds.dueAt(j); j.tried >= j.dueAt {
+			j.bounds.build(j, max(2, j.bounds.size+1), t)
+		}
 	}
 	j.reserve(t)
-	j.frames[t+1] = j.frames[t]
+	f, n := &j.frames[t], &j.frames[t+1]
+	n.at, n.home, n.spots = f.at, f.home, f.spots
 	return true
+}
+
+// heedEvery is how many states, of a search or a table, pass between two looks at
+// whether to stop.
+const heedEvery = 1024
+
+func (j *joint) interrupted() bool {
+	select {
+	case <-j.stop:
+		j.stopped = true
+	default:
+	}
+	return j.stopped
 }
 
 // key is the state at time t as a number of 45 bits. Amid the traffic of others,
@@ -141,64 +154,64 @@ func (j *joint) key(t int) uint64 {
 }
 
 // move makes the steps of agents a and later from time t, in all ways that the
-// budget allows, the cheap ones first. The pairs of those that have made theirs
-// have these needs together.
-func (j *joint) move(t, a, budget, needs int) bool {
+// budget allows, the cheap ones first. Once bounds are on, needs is what sets of
+// agents need after the steps of those that have made theirs.
+func (j *joint) move(t, a, budget int, needs *rest) bool {
 	f := &j.frames[t]
 	for a < j.k && f.home>>a&1 != 0 {
 		a++
 	}
 	if a == j.k {
-		return j.visit(t+1, budget)
+		return j.visit(t+1, budget, needs)
 	}
 	from := f.at[a]
 	if from == j.goal[a] {
-		return j.moveToDistance(t, a, 1, budget, needs) || j.wait(t, a, budget, needs)
+		return j.moveToDistance(t, a, 1, 0, budget, needs) || j.wait(t, a, budget, needs)
 	}
 	d := j.toGoal[a][from]
 	return j.advance(t, a, d, budget, needs) || j.wait(t, a, budget, needs) ||
-		budget >= 2 && j.moveToDistance(t, a, d+1, budget-2, needs)
+		budget >= 2 && j.moveToDistance(t, a, d+1, 2, budget-2, needs)
 }
 
 // advance moves an agent toward its goal; onto it, the agent arrives or not.
-func (j *joint) advance(t, a int, d uint8, budget, needs int) bool {
+func (j *joint) advance(t, a int, d uint8, budget int, needs *rest) bool {
 	if d > 1 {
-		return j.moveToDistance(t, a, d-1, budget, needs)
+		return j.moveToDistance(t, a, d-1, 0, budget, needs)
 	}
 	if j.others.mayStay(a, t+1) {
 		j.frames[t+1].home |= 1 << a
-		if j.step(t, a, j.goal[a], budget, needs) {
+		if j.step(t, a, j.goal[a], 0, budget, needs) {
 			return true
 		}
 		j.frames[t+1].home &^= 1 << a
 	}
-	return budget >= 2 && j.step(t, a, j.goal[a], budget-2, needs)
+	return budget >= 2 && j.step(t, a, j.goal[a], 2, budget-2, needs)
 }
 
 // moveToDistance moves an agent to the neighbours at a distance from its goal.
-func (j *joint) moveToDistance(t, a int, d uint8, budget, needs int) bool {
+func (j *joint) moveToDistance(t, a int, d, takes uint8, budget int, needs *rest) bool {
 	from := j.frames[t].at[a]
 	for _, s := range steps {
-		if to := from + s; j.toGoal[a][to] == d && j.step(t, a, to, budget, needs) {
+		if to := from + s; j.toGoal[a][to] == d && j.step(t, a, to, takes, budget, needs) {
 			return true
 		}
 	}
 	return false
 }
 
-func (j *joint) wait(t, a, budget, needs int) bool {
-	return budget >= 1 && j.mode != waitless && j.step(t, a, j.frames[t].at[a], budget-1, needs)
+func (j *joint) wait(t, a, budget int, needs *rest) bool {
+	return budget >= 1 && j.mode != waitless && j.step(t, a, j.frames[t].at[a], 1, budget-1, needs)
 }
 
 // step moves an agent and then the others.
-func (j *joint) step(t, a int, to place, budget, needs int) bool {
+func (j *joint) step(t, a int, to place, takes uint8, budget int, needs *rest) bool {
+	j.tried++
 	if !j.clear(t, a, to) {
 		return false
 	}
 	j.frames[t+1].at[a] = to
-	if j.bounds.size > 0 {
-		sum, ok := j.bounds.note(j, t+1, a, budget)
-		if needs += sum; !ok || needs > budget*(j.k-1) {
+	if needs != nil {
+		if needs = j.bounds.step(j, t, a, takes, budget, needs); needs == nil || !j.novel(t, a+1, budget) {
 			return false
 		}
 	}

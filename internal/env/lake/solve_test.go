@@ -1,11 +1,14 @@
 package lake
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // drawnInstance draws a map with its agents.
@@ -42,7 +45,7 @@ func sample(perKind int, each func(in Instance)) {
 
 func solved(t *testing.T, s *Solver, in Instance, objective string) Solution {
 	t.Helper()
-	sol, err := s.Solve(in, objective)
+	sol, err := s.Solve(t.Context(), in, objective)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +242,7 @@ func TestSolveRefusesWhatMakesNoSense(t *testing.T) {
 		"objective": {sound, "time", `objective "time"`},
 		"instance":  {Instance{N: 3}, objectiveSum, "grid has 0 rows"},
 	} {
-		if _, err := NewSolver().Solve(c.in, c.objective); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := NewSolver().Solve(t.Context(), c.in, c.objective); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: Solve: %v; want %q", name, err, c.want)
 		}
 		if _, err := NewSolver().Plan(c.in, c.objective); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -279,5 +282,23 @@ func BenchmarkSolve(b *testing.B) { // the least cost and whether it needs a wai
 				}
 			})
 		}
+	}
+}
+
+func TestASolveEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	var in Instance
+	rng := rand.New(rand.NewPCG(9, 50))
+	for range 42 { // the last of these takes minutes
+		in = looseInstance(rng, 9, 5, 40)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	s := NewSolver()
+	if sol, err := s.Solve(ctx, in, objectiveSum); !errors.Is(err, context.DeadlineExceeded) || sol.Solvable {
+		t.Errorf("%+v, %v; want the context's error and nothing found", sol, err)
+	}
+	if got, want := fmt.Sprint(solved(t, s, crossing(), objectiveSum)), fmt.Sprint(solved(t, NewSolver(), crossing(), objectiveSum)); got != want {
+		t.Errorf("the next solve says %s; want %s", got, want)
 	}
 }

@@ -3,7 +3,9 @@ package lake
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"slices"
@@ -19,28 +21,37 @@ import (
 // Limits of a drift check. The effort is bounded by counts, not by time: the same
 // set gets the same check on any machine.
 const (
-	driftEnough     = 1_000   // of each group, for a kind of map
-	driftDraws      = 12_000  // instances drawn at most for a kind
-	driftAllDraws   = 96_000  // in all: benchmarks have dozens of kinds
-	driftExpansions = 100_000 // of the solver at most for a kind
-	driftLeast      = 30      // of a group, for its mean to be compared
-	driftLeastKind  = 3       // of a group, for each kind that has a part in the mean
-	driftTooFar     = 4.5     // standard errors: of the 32 means of eight sizes, chance puts one beyond once in 4,000 sets
-	rounding        = 1e-9    // of two means that are equal
+	driftEnough    = 1_000  // of each group, for a kind of map
+	driftDraws     = 12_000 // instances drawn at most for a kind
+	driftAllDraws  = 96_000 // in all: benchmarks have dozens of kinds
+	driftEffort    = 30_000 // at most for a kind, see effort
+	driftLeast     = 30     // of a group, for its mean to be compared
+	driftLeastKind = 3      // of a group, for each kind that has a part in the mean
+	driftTooFar    = 4.5    // standard errors: of the 32 means of eight sizes, chance puts one beyond once in 4,000 sets
+	rounding       = 1e-9   // of two means that are equal
 )
 
-// Drift compares a set's means with those of instances drawn uniformly, each
-// kept as it comes if it can be solved. Nothing of the generator but the solver
-// has a part in them, so a search that favours some instances of a class shows.
-func (Lake) Drift(ctx context.Context, tasks []env.Task, progress func(done, total int)) ([]env.Drift, error) {
-	cells, strata, err := stratify(tasks)
-	if err != nil {
-		return nil, err
-	}
-	if err := sampleAll(ctx, strata, min(driftDraws, driftAllDraws/max(1, len(strata))), progress); err != nil {
+// NewDriftCheck compares a set's means with those of instances drawn uniformly,
+// each kept as it comes if it can be solved. Nothing of the generator but the
+// solver has a part in them, so a search that favours some instances of a class
+// shows.
+func (Lake) NewDriftCheck() env.DriftCheck { return &driftCheck{} }
+
+// driftCheck sorts a set's tasks into cells and kinds of maps.
+type driftCheck struct {
+	cells  []*cell
+	strata []*stratum // in the order in which the set has them
+}
+
+// Compare draws instances and compares the means.
+func (d *driftCheck) Compare(ctx context.Context, progress func(done, total int)) ([]env.Drift, error) {
+	if err := sampleAll(ctx, d.strata, min(driftDraws, driftAllDraws/max(1, len(d.strata))), progress); err != nil {
 		return nil, fmt.Errorf("draw instances to compare with: %w", err)
 	}
-	return compare(cells, strata), nil
+	slices.SortFunc(d.cells, func(a, b *cell) int {
+		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(slices.Index(groups[:], a.group), slices.Index(groups[:], b.group)))
+	})
+	return compare(d.cells, d.strata), nil
 }
 
 func sampleAll(ctx context.Context, strata []*stratum, most int, progress func(done, total int)) error {
@@ -77,7 +88,7 @@ type cell struct {
 	n        int
 	group    string
 	of       [measureCount]moments
-	distinct map[string]bool // instances: a repeat says nothing new about chance
+	distinct map[digest]struct{} // instances: a repeat says nothing new about chance
 }
 
 // moments add up a figure.
@@ -95,32 +106,36 @@ func (m moments) variance() float64 {
 	return max(0, m.sumS/float64(max(1, m.n))-float64(mean*mean))
 }
 
-// stratify sorts a set's tasks into cells and kinds, in the order of their sizes.
-func stratify(tasks []env.Task) ([]*cell, []*stratum, error) {
-	var cells []*cell
-	var strata []*stratum
-	for _, t := range tasks {
-		in, err := instanceOf(t)
-		if err != nil {
-			return nil, nil, fmt.Errorf("measure task %q: %w", t.ID, err)
-		}
-		c := findOr(&cells, func(c *cell) bool { return c.n == in.N && c.group == t.Group }, func() *cell { return &cell{n: in.N, group: t.Group, distinct: map[string]bool{}} })
-		c.distinct[string(t.Instance)+t.Prompt] = true
-		for i, x := range measure(in, t.Optimum) {
-			c.of[i].add(x)
-		}
-		holes := in.Holes()
-		s := findOr(&strata, func(s *stratum) bool {
-			return s.n == in.N && s.holes == holes && s.agents == in.Agents() && s.objective == t.Objective
-		}, func() *stratum {
-			return &stratum{n: in.N, holes: holes, agents: in.Agents(), objective: t.Objective, have: map[string]int{}, drawn: map[string]*[measureCount]moments{}}
-		})
-		s.have[t.Group]++
+// Add counts a task into its cell and kind.
+func (d *driftCheck) Add(t env.Task) error {
+	in, err := instanceOf(t)
+	if err != nil {
+		return fmt.Errorf("measure task %q: %w", t.ID, err)
 	}
-	slices.SortFunc(cells, func(a, b *cell) int {
-		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(slices.Index(groups[:], a.group), slices.Index(groups[:], b.group)))
+	c := findOr(&d.cells, func(c *cell) bool { return c.n == in.N && c.group == t.Group }, func() *cell {
+		return &cell{n: in.N, group: t.Group, distinct: map[digest]struct{}{}}
 	})
-	return cells, strata, nil
+	c.distinct[rowDigest(t)] = struct{}{}
+	for i, x := range measure(in, t.Optimum) {
+		c.of[i].add(x)
+	}
+	holes := in.Holes()
+	s := findOr(&d.strata, func(s *stratum) bool {
+		return s.n == in.N && s.holes == holes && s.agents == in.Agents() && s.objective == t.Objective
+	}, func() *stratum {
+		return &stratum{n: in.N, holes: holes, agents: in.Agents(), objective: t.Objective, have: map[string]int{}, drawn: map[string]*[measureCount]moments{}}
+	})
+	s.have[t.Group]++
+	return nil
+}
+
+// rowDigest tells instances apart as a set has them, the names of agents included.
+func rowDigest(t env.Task) digest {
+	h := sha256.New()
+	h.Write(t.Instance)
+	_, _ = io.WriteString(h, t.Prompt)
+	var sum [sha256.Size]byte
+	return digest(h.Sum(sum[:0])[:len(digest{})])
 }
 
 func findOr[T any](list *[]*T, is func(*T) bool, make func() *T) *T {
@@ -136,22 +151,33 @@ func findOr[T any](list *[]*T, is func(*T) bool, make func() *T) *T {
 func (s *stratum) sample(ctx context.Context, most int) error {
 	rng := experiment.Rand("lake", "drift", strconv.Itoa(s.n), strconv.Itoa(s.holes), strconv.Itoa(s.agents))
 	solver := NewSolver()
-	expansions := 0
-	for draws := 0; draws < most && expansions < driftExpansions && !s.enough(); draws++ {
+	spent := 0
+	for draws := 0; draws < most && spent < driftEffort && !s.enough(); draws++ {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		in := s.draw(rng.Perm(s.n * s.n))
-		sol, err := solver.Solve(in, s.objective)
+		sol, err := solver.Solve(ctx, in, s.objective)
 		if err != nil {
 			return err
 		}
-		expansions += sol.Expansions
+		spent += effort(sol, solver.shortest)
 		if sol.Solvable {
 			s.add(in, sol)
 		}
 	}
 	return nil
+}
+
+// effort is about how hard an instance is: what its optimum costs above the
+// agents' shortest paths, to the third power. It is a fact about the instance, so
+// that a check does not depend on how its instances are solved.
+func effort(sol Solution, shortest int) int {
+	if !sol.Solvable {
+		return 1
+	}
+	excess := sol.SumOfCosts - shortest
+	return 1 + excess*excess*excess
 }
 
 func (s *stratum) add(in Instance, sol Solution) {

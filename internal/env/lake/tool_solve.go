@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,12 +20,12 @@ func (Lake) NewSolver() env.Solver { return rowSolver{NewSolver()} }
 type rowSolver struct{ solver *Solver }
 
 // Solve solves an instance given as grid, starts and goals.
-func (r rowSolver) Solve(row []byte, objective string) (env.Solution, error) {
+func (r rowSolver) Solve(ctx context.Context, row []byte, objective string) (env.Solution, error) {
 	in, err := decodeRow(row)
 	if err != nil {
 		return env.Solution{}, err
 	}
-	sol, err := r.solver.Solve(in, objective)
+	sol, err := r.solver.Solve(ctx, in, objective)
 	if err != nil {
 		return env.Solution{}, err
 	}

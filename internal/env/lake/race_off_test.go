@@ -1,0 +1,5 @@
+//go:build !race
+
+package lake
+
+const raced = false
