@@ -162,3 +162,15 @@ type Published struct {
 	Report string `json:"report"` // file name among the experiment's documents
 	URL    string `json:"url"`
 }
+
+// CellState is what an experiment that is a cell of a sweep tells the sweep, on
+// each change of its state.
+type CellState struct {
+	Name  string `json:"name"`            // of the experiment
+	State string `json:"state"`           // one of the workflows' states
+	Cause string `json:"cause,omitempty"` // why it needs attention, failed or was ended
+	Round int    `json:"round"`           // -1 before the first
+	// ValidRate is the last validation's, the untrained policy's before round 0 is
+	// done; null before there is one.
+	ValidRate *float64 `json:"valid_rate,omitempty"`
+}

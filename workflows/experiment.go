@@ -18,6 +18,10 @@ import (
 // filled in, so that settings never change under a running workflow.
 type ExperimentInput struct {
 	Spec experiment.Spec `json:"spec"`
+	// Sweep and Arm say of which sweep, and of which of its arms, this experiment
+	// is a cell; empty for one that was started alone.
+	Sweep string `json:"sweep,omitempty"`
+	Arm   string `json:"arm,omitempty"`
 }
 
 // ExperimentResult is where a finished experiment left its results.

@@ -17,6 +17,9 @@ const (
 const (
 	QueryStatus    = "status"
 	SignalProgress = "progress"
+	// SignalCell goes from an experiment to the sweep that it is a cell of, with
+	// an activities.CellState, on each change of its state.
+	SignalCell = "cell"
 )
 
 // States of an experiment, as in the search attribute FloeState.
@@ -25,6 +28,10 @@ const (
 	StateRunning      = "running"
 	StateBenchmarking = "benchmarking"
 	StateDone         = "done"
+	StateAttention    = "needs attention" // a step failed for good; somebody decides
+	StatePaused       = "paused"
+	StateStopped      = "stopped" // ended early on purpose, with its report
+	StateCancelling   = "cancelling"
 	StateFailed       = "failed"
 	StateCancelled    = "cancelled"
 )
@@ -38,14 +45,21 @@ var (
 	AttrState      = temporal.NewSearchAttributeKeyKeyword("FloeState")
 	AttrRound      = temporal.NewSearchAttributeKeyInt64("FloeRound")
 	AttrValidRate  = temporal.NewSearchAttributeKeyFloat64("FloeValidRate")
+	AttrSweep      = temporal.NewSearchAttributeKeyKeyword("FloeSweep")
+	AttrArm        = temporal.NewSearchAttributeKeyKeyword("FloeArm")
+	AttrTags       = temporal.NewSearchAttributeKeyKeywordList("FloeTags")
 )
 
 // SearchAttributes lists them all.
 var SearchAttributes = []temporal.SearchAttributeKey{
 	AttrExperiment, AttrVariant, AttrDesigner, AttrState, AttrRound, AttrValidRate,
+	AttrSweep, AttrArm, AttrTags,
 }
 
-const experimentPrefix = "exp-"
+const (
+	experimentPrefix = "exp-"
+	sweepPrefix      = "sweep-"
+)
 
 // ExperimentID is the workflow ID of an experiment: one name, one workflow.
 func ExperimentID(name string) string { return experimentPrefix + name }
