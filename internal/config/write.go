@@ -53,12 +53,19 @@ func (w *writer) node(f field, path string, v reflect.Value) *yaml.Node {
 	switch v.Kind() {
 	case reflect.Struct:
 		return w.structure(path, v)
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return w.node(f, path, v.Elem())
 	case reflect.Slice:
 		return w.list(f, path, v)
 	case reflect.Float64:
 		return w.number(path, v.Float())
 	case reflect.Int, reflect.Int64:
 		return strict.PlainNode(strconv.FormatInt(v.Int(), 10))
+	case reflect.Bool:
+		return strict.PlainNode(strconv.FormatBool(v.Bool()))
 	case reflect.String:
 		return strict.TextNode(v.String())
 	default:
