@@ -2,14 +2,13 @@ package activities
 
 import (
 	"context"
-	"strconv"
 
 	"floe/internal/artifact"
 	"floe/internal/curriculum"
 	"floe/internal/designer"
-	"floe/internal/env"
 	"floe/internal/experiment"
 	"floe/internal/orders"
+	"floe/internal/plan"
 )
 
 // Design gathers the evidence from artifacts, asks the designer, and stores all
@@ -19,7 +18,7 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	if err != nil {
 		return Designed{}, badInput(err)
 	}
-	evidence, err := a.evidence(ctx, in, e)
+	evidence, err := plan.Evidence(ctx, a.Steps, in.Spec, e, in.Refs.Base.ID, append(roundsOf(in.Refs.Rounds), in.Round.ids()))
 	if err != nil {
 		return Designed{}, classify(ctx, err)
 	}
@@ -27,17 +26,11 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	if err != nil {
 		return Designed{}, badInput(err)
 	}
-	name := orders.Seed(in.Spec, "design", strconv.Itoa(in.Where.Round))
-	inputs := struct {
-		Designer string                  `json:"designer"` // version of the code
-		Spec     experiment.DesignerSpec `json:"spec"`
-		Evidence designer.Evidence       `json:"evidence"`
-		Seed     string                  `json:"seed"`
-	}{designer.Version, in.Spec.Designer, evidence, name}
-	m, done, err := a.step(ctx, in.Where, "design", inputs, func(ctx context.Context, _ experiment.StepID, report func(int, int, string)) ([]artifact.Body, error) {
+	inputs := plan.DesignOf(in.Spec, in.Where.Round, evidence)
+	m, done, err := a.step(ctx, in.Where, in.Spec, plan.KindDesign, inputs, func(ctx context.Context, _ *artifact.Hold, report func(int, int, string)) ([]artifact.Body, error) {
 		report(0, 1, in.Spec.Designer.Kind)
 		t, err := designer.Design(ctx, d, in.Spec.Designer, evidence, designer.Limits{
-			Seed: name, Calls: in.ModelCalls, Tokens: in.ModelTokens,
+			Seed: inputs.Seed, Calls: in.ModelCalls, Tokens: in.ModelTokens,
 			Feasible: curriculum.Feasible(e, orders.Training(in.Spec, in.Where.Round+1, experiment.Curriculum{})),
 			Beat:     func(note string) { report(0, 1, note) },
 		})
@@ -78,43 +71,18 @@ func brief(s string) string {
 	return string(r[:most-1]) + "…"
 }
 
-// evidence reads what earlier steps found.
-func (a *Activities) evidence(ctx context.Context, in DesignInput, e env.Environment) (designer.Evidence, error) {
-	base, err := load[experiment.Scorecard](ctx, a.Steps, in.Refs.Base.ID, FileScorecard)
-	if err != nil {
-		return designer.Evidence{}, err
+// roundsOf names the steps of finished rounds.
+func roundsOf(refs []RoundRefs) []plan.Round {
+	rounds := make([]plan.Round, len(refs))
+	for i, r := range refs {
+		rounds[i] = r.ids()
 	}
-	ev := designer.Evidence{
-		Space: e.Space(), Checks: e.Checks(), Groups: e.Groups(),
-		Round: in.Where.Round, Rounds: in.Spec.Rounds, Epochs: in.Spec.Epochs, Samples: in.Spec.Samples,
-		Trainer: in.Spec.Trainer, Reward: in.Spec.Reward, Base: &base,
-	}
-	for _, refs := range append(append([]RoundRefs(nil), in.Refs.Rounds...), in.Round) {
-		r, err := a.roundEvidence(ctx, refs)
-		if err != nil {
-			return designer.Evidence{}, err
-		}
-		ev.History = append(ev.History, r)
-	}
-	return ev, nil
+	return rounds
 }
 
-func (a *Activities) roundEvidence(ctx context.Context, refs RoundRefs) (designer.RoundEvidence, error) {
-	r := designer.RoundEvidence{Round: refs.Round}
-	var err error
-	if r.Curriculum, err = load[experiment.Curriculum](ctx, a.Steps, refs.Curriculum.ID, FileCurriculum); err != nil {
-		return r, err
+func (r RoundRefs) ids() plan.Round {
+	return plan.Round{
+		Number: r.Round, Curriculum: r.Curriculum.ID, Dataset: r.Dataset.ID, Policy: r.Policy.ID,
+		Scorecard: r.Scorecard.ID, Design: r.Design.ID,
 	}
-	if r.Scorecard, err = load[experiment.Scorecard](ctx, a.Steps, refs.Scorecard.ID, FileScorecard); err != nil {
-		return r, err
-	}
-	if r.Training, err = load[experiment.Training](ctx, a.Steps, refs.Policy.ID, FileTraining); err != nil {
-		return r, err
-	}
-	if refs.Design.ID.Key == "" {
-		return r, nil // this round's own design is what is being asked for
-	}
-	t, err := load[experiment.Transcript](ctx, a.Steps, refs.Design.ID, FileTranscript)
-	r.Rationale = t.Rationale
-	return r, err
 }

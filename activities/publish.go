@@ -10,6 +10,7 @@ import (
 
 	"floe/internal/artifact"
 	"floe/internal/experiment"
+	"floe/internal/plan"
 	"floe/internal/report"
 )
 
@@ -56,7 +57,7 @@ func (a *Activities) results(ctx context.Context, in PublishInput) (experiment.R
 		r.Provenance.Finished = time.Now().UTC().Format(time.RFC3339)
 	}
 	if in.Refs.Base.ID.Key != "" {
-		card, err := load[experiment.Scorecard](ctx, a.Steps, in.Refs.Base.ID, FileScorecard)
+		card, err := plan.Load[experiment.Scorecard](ctx, a.Steps, in.Refs.Base.ID, FileScorecard)
 		if err != nil {
 			return r, err
 		}
@@ -95,15 +96,15 @@ func (a *Activities) provenance(ctx context.Context, name string, p *experiment.
 }
 
 func (a *Activities) roundResult(ctx context.Context, refs RoundRefs) (experiment.RoundResult, error) {
-	e, err := a.roundEvidence(ctx, RoundRefs{Curriculum: refs.Curriculum, Scorecard: refs.Scorecard, Policy: refs.Policy})
+	e, err := plan.RoundEvidence(ctx, a.Steps, plan.Round{Number: refs.Round, Curriculum: refs.Curriculum.ID, Scorecard: refs.Scorecard.ID, Policy: refs.Policy.ID})
 	if err != nil {
 		return experiment.RoundResult{}, err
 	}
-	conformance, err := load[experiment.Conformance](ctx, a.Steps, refs.Dataset.ID, FileConformance)
+	conformance, err := plan.Load[experiment.Conformance](ctx, a.Steps, refs.Dataset.ID, FileConformance)
 	if err != nil {
 		return experiment.RoundResult{}, err
 	}
-	transcript, err := load[experiment.Transcript](ctx, a.Steps, refs.Design.ID, FileTranscript)
+	transcript, err := plan.Load[experiment.Transcript](ctx, a.Steps, refs.Design.ID, FileTranscript)
 	if err != nil {
 		return experiment.RoundResult{}, err
 	}
@@ -121,10 +122,10 @@ func ref(step string, d Done) experiment.StepRef {
 }
 
 func (a *Activities) benchmarkResult(ctx context.Context, refs BenchmarkRefs) (experiment.BenchmarkResult, error) {
-	base, err := load[experiment.Scorecard](ctx, a.Steps, refs.Base.ID, FileScorecard)
+	base, err := plan.Load[experiment.Scorecard](ctx, a.Steps, refs.Base.ID, FileScorecard)
 	if err != nil {
 		return experiment.BenchmarkResult{}, err
 	}
-	trained, err := load[experiment.Scorecard](ctx, a.Steps, refs.Trained.ID, FileScorecard)
+	trained, err := plan.Load[experiment.Scorecard](ctx, a.Steps, refs.Trained.ID, FileScorecard)
 	return experiment.BenchmarkResult{Agents: refs.Agents, Base: &base, Trained: &trained}, err
 }

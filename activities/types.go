@@ -9,6 +9,9 @@ type Where struct {
 	Workflow string `json:"workflow"`
 	Name     string `json:"name"`
 	Round    int    `json:"round"`
+	// Again has a step done although it is done already: it counts how often that
+	// was asked for. Usually it is 0.
+	Again int `json:"again,omitempty"`
 }
 
 // Progress is how far a step is. It travels as heartbeat detail and, now and
@@ -19,6 +22,9 @@ type Progress struct {
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
 	Note  string `json:"note,omitempty"`
+	// Attempt and Worker say who is at work; a Recorder fills them in.
+	Attempt int    `json:"attempt,omitempty"`
+	Worker  string `json:"worker,omitempty"`
 }
 
 // Done points to what a step wrote.
@@ -56,11 +62,19 @@ type Refs struct {
 	Benchmarks []BenchmarkRefs `json:"benchmarks"`
 }
 
+// Fork says that an experiment shares the first rounds of another.
+type Fork struct {
+	Experiment string `json:"experiment"` // whose rounds they are
+	Round      int    `json:"round"`      // the first round that the new experiment does itself
+	Refs       Refs   `json:"refs"`       // of the rounds before, and of what the first began with
+}
+
 // PrepareInput registers an experiment.
 type PrepareInput struct {
 	Where Where           `json:"where"`
 	Spec  experiment.Spec `json:"spec"`
 	RunID string          `json:"run_id"`
+	Fork  *Fork           `json:"fork,omitempty"` // nil unless the experiment is one
 }
 
 // WarmStartInput makes the untrained policy.
@@ -136,6 +150,8 @@ type DesignInput struct {
 	Round       RoundRefs       `json:"round"`        // this one, design still open
 	ModelCalls  int             `json:"model_calls"`  // left
 	ModelTokens int             `json:"model_tokens"` // left
+	// Skip is the reason why nobody designs: the curriculum stays as it is.
+	Skip string `json:"skip,omitempty"`
 }
 
 // Designed is a proposal and what it cost.
@@ -155,6 +171,26 @@ type PublishInput struct {
 	RunID string          `json:"run_id"`
 	State string          `json:"state"`
 	Refs  Refs            `json:"refs"`
+	// Events and Redo are what people did; they are kept as documents, so that
+	// they outlive the server.
+	Events []Event `json:"events,omitempty"`
+	Redo   []Redo  `json:"redo,omitempty"`
+}
+
+// Redo asks for a step to be made anew although it is done.
+type Redo struct {
+	Round int    `json:"round"`
+	Step  string `json:"step"`
+}
+
+// Event is something that a person did to a running experiment, or that befell it.
+type Event struct {
+	At     string   `json:"at"` // UTC
+	Verb   string   `json:"verb"`
+	Reason string   `json:"reason,omitempty"`
+	Round  int      `json:"round"`
+	Step   string   `json:"step,omitempty"`
+	Set    []string `json:"set,omitempty"` // what a retry changed in the spec: "trainer.kl: 0 -> 0.1"
 }
 
 // Published says where the report is.

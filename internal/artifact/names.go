@@ -66,7 +66,7 @@ func checkStep(id experiment.StepID, attempt string, names []string) error {
 	if err := checkPart(attempt); err != nil {
 		errs = append(errs, fmt.Errorf("attempt: %w", err))
 	}
-	if attempt == manifestFile || attempt == partialFolder {
+	if attempt == manifestFile || attempt == partialFolder || attempt == leaseFolder {
 		errs = append(errs, fmt.Errorf("attempt %q: the name is taken", attempt))
 	}
 	for _, n := range names {
