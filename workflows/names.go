@@ -17,6 +17,17 @@ const (
 const (
 	QueryStatus    = "status"
 	SignalProgress = "progress"
+	// SignalControl steers an experiment with a Control; it is kept by the server
+	// while no worker is there. The updates do the same with an answer.
+	SignalControl = "control"
+	// SignalTags sets an experiment's tags, all of them.
+	SignalTags  = "tags"
+	UpdateRetry = "retry" // takes a Retry
+	UpdateSteer = "steer" // takes a Control
+	// SignalHold tells a round whether it may begin another step; SignalHeld is
+	// its answer, a Held, when it waits or goes on.
+	SignalHold = "hold"
+	SignalHeld = "held"
 	// SignalCell goes from an experiment to the sweep that it is a cell of, with
 	// an activities.CellState, on each change of its state.
 	SignalCell = "cell"
@@ -56,6 +67,9 @@ var SearchAttributes = []temporal.SearchAttributeKey{
 	AttrSweep, AttrArm, AttrTags,
 }
 
+// MemoSpec is the workflow memo that holds the effective spec.
+const MemoSpec = "floe_spec"
+
 const (
 	experimentPrefix = "exp-"
 	sweepPrefix      = "sweep-"
@@ -68,6 +82,9 @@ func ExperimentID(name string) string { return experimentPrefix + name }
 func RoundID(name string, round int) string {
 	return experimentPrefix + name + "-round-" + strconv.Itoa(round)
 }
+
+// SweepID is the workflow ID of a sweep.
+func SweepID(name string) string { return sweepPrefix + name }
 
 // ExperimentName is the name behind an experiment's workflow ID.
 func ExperimentName(workflowID string) string {

@@ -2,6 +2,8 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -18,6 +20,16 @@ type Status struct {
 	Base     *experiment.Rates   `json:"base,omitempty"` // the untrained policy
 	Done     []RoundFigures      `json:"done"`
 	Report   string              `json:"report,omitempty"`
+	// Cause says in one sentence why the experiment waits or ended.
+	Cause   string   `json:"cause,omitempty"`
+	Failure *Failure `json:"failure,omitempty"` // what it waits for a decision on
+	Reason  string   `json:"reason,omitempty"`  // of the last thing that somebody did
+	// Pausing and Stopping say what was asked for and has not come about yet, or
+	// is the state by now.
+	Pausing  bool               `json:"pausing,omitempty"`
+	Stopping bool               `json:"stopping,omitempty"`
+	Skipped  []string           `json:"skipped,omitempty"` // benchmarks that were left out
+	Events   []activities.Event `json:"events,omitempty"`
 }
 
 // RoundFigures is one finished round in a status.
@@ -27,25 +39,109 @@ type RoundFigures struct {
 	Outcome string           `json:"outcome"` // of the design
 }
 
-// details is the line that the Temporal UI shows on top of the experiment.
+// doneBefore are the figures of the rounds before one.
+func (s Status) doneBefore(round int) []RoundFigures {
+	return slices.DeleteFunc(slices.Clone(s.Done), func(r RoundFigures) bool { return r.Round >= round })
+}
+
+// Ended says whether nothing will happen any more.
+func (s Status) ended() bool {
+	return slices.Contains([]string{StateDone, StateStopped, StateFailed, StateCancelled}, s.State)
+}
+
+// details is what the Temporal UI shows on top of the experiment.
 func (s Status) details() string {
-	line := s.State
-	p := s.Progress
-	if p.Step != "" && s.State != StateDone {
-		line = fmt.Sprintf("%s: %s", s.Position(), p.Step)
-		if p.Total > 0 {
-			line += fmt.Sprintf(", %d %%", 100*p.Done/p.Total)
-		}
-		if p.Note != "" {
-			line += ", " + p.Note
-		}
-	}
+	text := s.line()
 	if s.Base != nil {
-		line += fmt.Sprintf("\n\nuntrained: %s valid, %s optimal", percent(s.Base.ValidRate()), percent(s.Base.OptimalRate()))
+		text += fmt.Sprintf("\n\nuntrained: %s valid, %s optimal", percent(s.Base.ValidRate()), percent(s.Base.OptimalRate()))
 	}
 	for _, r := range s.Done {
-		line += fmt.Sprintf("\n\nround %d: %s valid, %s optimal; next design: %s", r.Round,
+		text += fmt.Sprintf("\n\nround %d: %s valid, %s optimal; next design: %s", r.Round,
 			percent(r.Rates.ValidRate()), percent(r.Rates.OptimalRate()), r.Outcome)
+	}
+	for _, skipped := range s.Skipped {
+		text += fmt.Sprintf("\n\n%s: left out", skipped)
+	}
+	if len(s.Events) > 0 {
+		text += "\n\nwhat happened:"
+	}
+	for _, e := range s.Events {
+		text += "\n\n- " + EventLine(e, s.Rounds)
+	}
+	return text
+}
+
+// EventLine says in a line what somebody did.
+func EventLine(e activities.Event, rounds int) string {
+	line := e.At + " " + e.Verb
+	switch {
+	case e.Round < 0:
+		line += ", preparing"
+	case e.Round >= rounds:
+		line += ", benchmarks"
+	default:
+		line += fmt.Sprintf(", round %d", e.Round)
+	}
+	if e.Step != "" {
+		line += ", " + e.Step
+	}
+	if e.Reason != "" {
+		line += ": " + e.Reason
+	}
+	if len(e.Set) > 0 {
+		line += " (" + strings.Join(e.Set, "; ") + ")"
+	}
+	return line
+}
+
+// line says in one sentence how the experiment stands.
+func (s Status) line() string {
+	switch {
+	case s.Cause != "":
+		return s.Cause
+	case s.ended():
+		return withReason(s.State, s.stoppedFor())
+	case s.State == StatePaused:
+		return withReason("paused, "+s.Position(), s.Reason)
+	case s.State == StateCancelling:
+		return withReason("cancelling", s.Reason) + "; waits for " + s.work() + " to end"
+	}
+	line := s.work()
+	if s.Pausing {
+		line += withReason("; pauses after this step", s.Reason)
+	}
+	if s.Stopping {
+		line += withReason("; stops after this round", s.Reason)
+	}
+	return line
+}
+
+func (s Status) stoppedFor() string {
+	if s.State == StateStopped {
+		return s.Reason
+	}
+	return ""
+}
+
+func withReason(line, reason string) string {
+	if reason == "" {
+		return line
+	}
+	return line + " (" + reason + ")"
+}
+
+// work says what goes on.
+func (s Status) work() string {
+	p := s.Progress
+	line := s.Position()
+	if p.Step != "" {
+		line += ": " + p.Step
+	}
+	if p.Total > 0 {
+		line += fmt.Sprintf(", %d %%", 100*p.Done/p.Total)
+	}
+	if p.Note != "" {
+		line += ", " + p.Note
 	}
 	return line
 }
@@ -64,10 +160,3 @@ func (s Status) Position() string {
 
 // show makes the status visible in the UI.
 func (s Status) show(ctx workflow.Context) { workflow.SetCurrentDetails(ctx, s.details()) }
-
-// enter moves to a state and tells the search attributes.
-func (s *Status) enter(ctx workflow.Context, state string) error {
-	s.State = state
-	s.show(ctx)
-	return workflow.UpsertTypedSearchAttributes(ctx, AttrState.ValueSet(state))
-}
