@@ -200,7 +200,7 @@ type Published struct {
 }
 
 // CellState is what an experiment that is a cell of a sweep tells the sweep, on
-// each change of its state.
+// each change of its state and after each round.
 type CellState struct {
 	Name  string `json:"name"`            // of the experiment
 	State string `json:"state"`           // one of the workflows' states
@@ -209,4 +209,8 @@ type CellState struct {
 	// ValidRate is the last validation's, the untrained policy's before round 0 is
 	// done; null before there is one.
 	ValidRate *float64 `json:"valid_rate,omitempty"`
+	// Start is the untrained policy's, once it is known; Validated is how many
+	// rounds have been validated.
+	Start     *float64 `json:"start,omitempty"`
+	Validated int      `json:"validated,omitempty"`
 }

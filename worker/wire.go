@@ -79,6 +79,7 @@ func workers(c client.Client, acts *activities.Activities, s settings) (work, jo
 	work = worker.New(c, workflows.QueueWork, small)
 	workflows.Register(work)
 	work.RegisterActivity(acts)
+	work.RegisterActivity(&activities.Sweeps{Steps: acts.Steps, Client: c})
 	jobs = worker.New(c, workflows.QueueJobs, large)
 	jobs.RegisterActivity(acts)
 	return work, jobs

@@ -89,7 +89,11 @@ func (e *arm) tellSweep(ctx workflow.Context) {
 	if e.sweep == "" || !e.waits {
 		return
 	}
-	cell := activities.CellState{Name: e.spec.Name, State: e.status.State, Cause: e.status.Cause, Round: e.status.Progress.Round}
+	cell := activities.CellState{Name: e.spec.Name, State: e.status.State, Cause: e.status.Cause, Round: e.status.Progress.Round, Validated: len(e.status.Done)}
+	if e.status.Base != nil {
+		start := e.base.ValidRate()
+		cell.Start = &start
+	}
 	if n := len(e.status.Done); n > 0 {
 		rate := e.status.Done[n-1].Rates.ValidRate()
 		cell.ValidRate = &rate

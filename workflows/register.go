@@ -6,4 +6,5 @@ import "go.temporal.io/sdk/worker"
 func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflow(Experiment)
 	w.RegisterWorkflow(Round)
+	w.RegisterWorkflow(Sweep)
 }

@@ -36,6 +36,7 @@ func (e *arm) round(ctx workflow.Context, round int) error {
 	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrValidRate.ValueSet(out.Rates.ValidRate())); err != nil {
 		return err
 	}
+	e.tellSweep(ctx)
 	return e.publish(ctx, StateRunning)
 }
 

@@ -25,7 +25,7 @@ type Cell struct {
 	Seed   int64  `json:"s"`
 	Digest string `json:"d"` // see Digest
 	State  string `json:"x"`
-	Round  int    `json:"r,omitempty"` // of the last validation
+	Round  int    `json:"r"` // of the last validation; -1 before the first
 	// Start and Rate are valid rates: the untrained policy's, and the last one.
 	Start *float64 `json:"b,omitempty"`
 	Rate  *float64 `json:"v,omitempty"`
@@ -36,7 +36,7 @@ type Cell struct {
 	Tries   int    `json:"n,omitempty"` // how often this sweep started it
 	Adopted bool   `json:"o,omitempty"` // found under way or done, not started by this sweep
 	Used    *Need  `json:"u,omitempty"` // what it really used, once known
-	Stop    bool   `json:"q,omitempty"` // it was told to stop
+	Told    string `json:"t,omitempty"` // what its experiment was told last: "pause", "stop", "cancel"
 }
 
 // Live says that the cell's experiment is there and not ended.

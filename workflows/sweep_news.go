@@ -1,0 +1,143 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"floe/activities"
+	"floe/internal/sweep"
+)
+
+// drain takes in what was told and not read yet: a new run would not hear of it.
+func (s *sweepRun) drain(ctx workflow.Context) {
+	signals := workflow.GetSignalChannel(ctx, SignalCell)
+	for {
+		var c activities.CellState
+		if !signals.ReceiveAsync(&c) {
+			return
+		}
+		s.told(c)
+	}
+}
+
+func (s *sweepRun) told(news activities.CellState) {
+	i, ok := s.index[news.Name]
+	if !ok {
+		return // of a cell that this sweep does not have
+	}
+	s.take(i, activities.CellFound{
+		Name: news.Name, State: activities.CellStateOf(news.State), Cause: news.Cause,
+		Round: news.Validated - 1, Rate: news.ValidRate, Start: news.Start,
+	})
+}
+
+// take brings a cell up to what is known of its experiment.
+func (s *sweepRun) take(i int, found activities.CellFound) {
+	c := &s.in.Cells[i]
+	if before := *c; before.State != found.State || before.Round != found.Round {
+		s.fresh = true
+	}
+	c.State, c.Round, c.Cause = found.State, found.Round, ""
+	if c.State != sweep.Done && c.State != sweep.Running {
+		c.Cause = cut(found.Cause)
+	}
+	if found.Rate != nil {
+		c.Rate = found.Rate
+	}
+	if found.Start != nil {
+		c.Start = found.Start
+	}
+	if found.Used != nil {
+		c.Used = found.Used
+	}
+}
+
+// causeMost bounds what a sweep carries of a cell's cause; the experiment has the
+// whole sentence.
+const causeMost = 160
+
+func cut(s string) string {
+	if r := []rune(s); len(r) > causeMost {
+		return string(r[:causeMost-1]) + "…"
+	}
+	return s
+}
+
+// lookAtAll looks at the cells under way. While nothing changes it looks less and
+// less often.
+func (s *sweepRun) lookAtAll(ctx workflow.Context) error {
+	var batch []int
+	for i, c := range s.in.Cells {
+		if c.Live() || (c.State == sweep.Done && c.Used == nil && sweep.Metered(s.in.Limits)) {
+			batch = append(batch, i)
+		}
+	}
+	for len(batch) > 0 {
+		n := min(len(batch), lookBatch)
+		if err := s.lookAt(ctx, batch[:n]); err != nil {
+			return err
+		}
+		batch = batch[n:]
+	}
+	if s.quiet = min(2*s.quiet, lookMost); s.fresh {
+		s.quiet = lookEvery
+	}
+	return nil
+}
+
+func (s *sweepRun) lookAt(ctx workflow.Context, batch []int) error {
+	found, err := call(ctx, shortWork, sweepLimits, fmt.Sprintf("look at %d cells", len(batch)), doSweep.LookAtCells,
+		activities.LookAtCellsInput{Cells: s.refs(batch), Metered: sweep.Metered(s.in.Limits)})
+	if err != nil {
+		return fmt.Errorf("look at cells: %w", err)
+	}
+	for j, i := range batch {
+		c := &s.in.Cells[i]
+		switch f := found[j]; {
+		case f.State == "" && c.Live():
+			c.State, c.Verb, s.fresh = sweep.Waiting, "", true // lost: its steps are kept, and it is started again
+		case f.State != "" && (c.Live() || f.State == c.State):
+			s.take(i, f)
+		}
+	}
+	return nil
+}
+
+// judge gives arms up, and cells that no limit leaves room for.
+func (s *sweepRun) judge() {
+	for i := range s.in.Arms {
+		arm := &s.in.Arms[i]
+		if arm.GivenUp != "" {
+			continue
+		}
+		if arm.GivenUp = sweep.GivesUp(s.in.Stop, sweep.RateOf(s.in.Cells, i, s.in.Stop.AfterRound)); arm.GivenUp == "" {
+			continue
+		}
+		for j := range s.in.Cells {
+			if c := &s.in.Cells[j]; c.Arm == i && c.State == sweep.Waiting && c.Verb == "" {
+				c.State, c.Cause = sweep.Stopped, arm.GivenUp
+			}
+		}
+	}
+	s.spend()
+}
+
+// spend stops what no limit has room for, once nothing under way can free any.
+func (s *sweepRun) spend() {
+	use := s.committed()
+	for _, c := range s.in.Cells {
+		if c.Live() || c.Verb != "" || (c.State == sweep.Done && c.Used == nil && sweep.Metered(s.in.Limits)) {
+			return
+		}
+	}
+	for i := range s.in.Cells {
+		c := &s.in.Cells[i]
+		if c.State != sweep.Waiting {
+			continue
+		}
+		if over := sweep.Exceeds(s.in.Limits, use.Plus(s.in.Arms[c.Arm].Need)); over != "" {
+			c.State, c.Cause = sweep.Stopped, "no room within limits."+over
+		}
+	}
+}
