@@ -27,6 +27,7 @@ const (
 	DocSpec       = "spec.yaml"
 	DocProvenance = "provenance.json"
 	DocIndex      = "index.json"
+	DocOperations = "operations.json"
 	DocReport     = "report.html"
 	DocResults    = "report.json"
 )

@@ -35,6 +35,11 @@ func (a *Activities) publish(ctx context.Context, in PublishInput) (Published, e
 	if err := a.putJSON(ctx, in.Spec.Name, DocIndex, in.Refs); err != nil {
 		return Published{}, err
 	}
+	if in.Operations != nil {
+		if err := a.putJSON(ctx, in.Spec.Name, DocOperations, in.Operations); err != nil {
+			return Published{}, err
+		}
+	}
 	if err := a.putJSON(ctx, in.Spec.Name, DocProvenance, results.Provenance); err != nil {
 		return Published{}, err
 	}

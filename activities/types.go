@@ -171,9 +171,16 @@ type PublishInput struct {
 	RunID string          `json:"run_id"`
 	State string          `json:"state"`
 	Refs  Refs            `json:"refs"`
-	// Events and Redo are what people did; they are kept as documents, so that
-	// they outlive the server.
-	Events []Event `json:"events,omitempty"`
+	// Operations are kept as a document, so that they outlive the server.
+	Operations *Operations `json:"operations,omitempty"`
+}
+
+// Operations is what an experiment needs to go on as the same one when its
+// workflow is gone, beside its spec and its artifacts.
+type Operations struct {
+	Sweep  string  `json:"sweep,omitempty"`
+	Arm    string  `json:"arm,omitempty"`
+	Events []Event `json:"events,omitempty"` // what people did
 	Redo   []Redo  `json:"redo,omitempty"`
 }
 

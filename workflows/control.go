@@ -89,7 +89,7 @@ func every[T any](ctx workflow.Context, signal string, f func(workflow.Context, 
 // mayControl says why a verb makes no sense now.
 func (e *arm) mayControl(c Control) error {
 	waiting := e.status.State == StateAttention && e.decided == nil
-	now := fmt.Sprintf("%s is %s", e.spec.Name, e.status.line())
+	now := fmt.Sprintf("%s is %s", e.spec.Name, e.status.Line())
 	switch c.Verb {
 	case VerbPause:
 		if e.pausing {
@@ -168,7 +168,7 @@ func (e *arm) mayRetry(r Retry) error {
 	}
 	errs = append(errs, CheckFrom(r.From, round, e.spec))
 	if r.Spec != nil {
-		errs = append(errs, checkAmended(e.spec, *r.Spec, max(len(e.refs.Rounds), round+1)))
+		errs = append(errs, CheckAmended(e.spec, *r.Spec, max(len(e.refs.Rounds), round+1)))
 	}
 	return errors.Join(errs...)
 }
@@ -193,9 +193,9 @@ func CheckFrom(from string, round int, spec experiment.Spec) error {
 	return nil
 }
 
-// checkAmended refuses a spec that would make what is done already something
-// else: that is another experiment, a fork.
-func checkAmended(old, amended experiment.Spec, rounds int) error {
+// CheckAmended refuses a spec that would make what is done already something
+// else: that is another experiment, a fork. Rounds is how many are begun.
+func CheckAmended(old, amended experiment.Spec, rounds int) error {
 	var errs []error
 	for _, f := range []struct {
 		field string

@@ -37,7 +37,7 @@ func (e *arm) end(ctx workflow.Context, cause error) error {
 	// What could not be told must not hide why the experiment ended.
 	_ = workflow.UpsertTypedSearchAttributes(ctx, AttrState.ValueSet(state))
 	in := activities.PublishInput{Where: e.where, Spec: e.spec, RunID: e.runID, State: state, Refs: e.refs}
-	in.Events, in.Redo = e.status.Events, e.redo
+	in.Operations = e.operations()
 	if out, err := call(ctx, shortWork, e.spec.Limits, "publish the report", do.Publish, in); err != nil {
 		workflow.GetLogger(ctx).Warn("the report of an ended experiment was not written", "error", err)
 	} else {

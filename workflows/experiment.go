@@ -23,7 +23,7 @@ type ExperimentInput struct {
 	// Fork has the experiment share the first rounds of another.
 	Fork *activities.Fork `json:"fork,omitempty"`
 	// Redo are the steps to make anew although they are done, and Events what
-	// people did, when an experiment that had ended is started again.
+	// people did, when an experiment whose workflow is gone is started again.
 	Redo   []activities.Redo  `json:"redo,omitempty"`
 	Events []activities.Event `json:"events,omitempty"`
 }
@@ -64,7 +64,7 @@ type arm struct {
 	calls  int // designer calls made
 	tokens int // designer tokens used
 	redo   []activities.Redo
-	fork   *activities.Fork
+	input  ExperimentInput
 
 	registered bool
 	forked     bool
@@ -88,7 +88,7 @@ func open(ctx workflow.Context, in ExperimentInput, cancel workflow.CancelFunc) 
 			Name: in.Spec.Name, Rounds: in.Spec.Rounds, Progress: activities.Progress{Round: -1}, Events: in.Events,
 		},
 		redo:   in.Redo,
-		fork:   in.Fork,
+		input:  in,
 		waits:  changed(ctx, changeAttention),
 		sweep:  sweepOf(info, in),
 		cancel: cancel,
@@ -148,7 +148,7 @@ func (e *arm) finish(ctx workflow.Context) error {
 func (e *arm) publish(ctx workflow.Context, state string) error {
 	return e.try(ctx, "publish", func(ctx workflow.Context) error {
 		in := activities.PublishInput{Where: e.where, Spec: e.spec, RunID: e.runID, State: state, Refs: e.refs}
-		in.Events, in.Redo = e.status.Events, e.redo
+		in.Operations = e.operations()
 		out, err := call(ctx, shortWork, e.spec.Limits, "publish the report", do.Publish, in)
 		if err != nil {
 			return fmt.Errorf("publish: %w", err)
@@ -156,6 +156,14 @@ func (e *arm) publish(ctx workflow.Context, state string) error {
 		e.report, e.status.Report = out, out.URL
 		return nil
 	})
+}
+
+// operations is what is kept beside spec and artifacts, if there is anything.
+func (e *arm) operations() *activities.Operations {
+	if e.input.Sweep == "" && len(e.status.Events) == 0 && len(e.redo) == 0 {
+		return nil
+	}
+	return &activities.Operations{Sweep: e.input.Sweep, Arm: e.input.Arm, Events: e.status.Events, Redo: e.redo}
 }
 
 func (e *arm) result() ExperimentResult {

@@ -36,12 +36,12 @@ func (e *arm) prepare(ctx workflow.Context) error {
 
 func (e *arm) register(ctx workflow.Context) (err error) {
 	e.refs.Curriculum, err = call(ctx, shortWork, e.spec.Limits, "register; round 0's curriculum", do.Prepare,
-		activities.PrepareInput{Where: e.where, Spec: e.spec, RunID: e.runID, Fork: e.fork})
+		activities.PrepareInput{Where: e.where, Spec: e.spec, RunID: e.runID, Fork: e.input.Fork})
 	if err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
-	if e.fork != nil && !e.forked {
-		e.refs, e.forked = e.fork.Refs, true
+	if f := e.input.Fork; f != nil && !e.forked {
+		e.refs, e.forked = f.Refs, true
 	}
 	e.registered = true
 	return nil

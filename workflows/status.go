@@ -51,7 +51,7 @@ func (s Status) ended() bool {
 
 // details is what the Temporal UI shows on top of the experiment.
 func (s Status) details() string {
-	text := s.line()
+	text := s.Line()
 	if s.Base != nil {
 		text += fmt.Sprintf("\n\nuntrained: %s valid, %s optimal", percent(s.Base.ValidRate()), percent(s.Base.OptimalRate()))
 	}
@@ -94,8 +94,8 @@ func EventLine(e activities.Event, rounds int) string {
 	return line
 }
 
-// line says in one sentence how the experiment stands.
-func (s Status) line() string {
+// Line says in one sentence how the experiment stands.
+func (s Status) Line() string {
 	switch {
 	case s.Cause != "":
 		return s.Cause
