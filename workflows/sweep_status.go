@@ -14,6 +14,9 @@ import (
 // QuerySweep asks a sweep how it stands.
 const QuerySweep = "sweep"
 
+// MemoPlan is the workflow memo that holds the digest of a sweep's plan.
+const MemoPlan = "floe_plan"
+
 // SweepStatus is how a sweep stands: the answer to QuerySweep, and its result.
 // Cells are short, since there may be thousands; names come from arms.
 type SweepStatus struct {

@@ -109,3 +109,12 @@ func Exceeds(l experiment.SweepLimits, use Need) string {
 
 // Metered says whether a limit needs to know what was used.
 func Metered(l experiment.SweepLimits) bool { return l.Jobs > 0 || l.ModelCalls > 0 || l.Cost > 0 }
+
+// Fresh are a sweep's cells before anything has happened to them.
+func Fresh(s experiment.Sweep) []Cell {
+	var cells []Cell
+	for _, c := range s.Cells() {
+		cells = append(cells, Cell{Arm: c.Arm, Seed: c.Seed, Digest: Digest(s.Arms[c.Arm].Spec, c.Seed), State: Waiting, Round: -1})
+	}
+	return cells
+}
