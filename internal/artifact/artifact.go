@@ -11,6 +11,7 @@
 //	steps/<kind>/<key>/partial/<token>-<step>-<sum>/... checkpoints inside a step
 //	steps/<kind>/<key>/lease/...                who works on it, see lease.go
 //	experiments/<name>/<file>                   spec, provenance, report
+//	quarantine/steps/...                        manifests set aside, see Quarantine
 //	checks/<random>                             for a moment, by Check
 package artifact
 

@@ -113,6 +113,7 @@ func (h *Hold) Commit(ctx context.Context, inputs any, started time.Time, files 
 	if end.By != m.Attempt || end.Manifest == nil {
 		h.steps.log().Warn("a late result is refused: the step was taken over", "step", h.id.String(), "attempt", m.Attempt, "token", h.token, "by", end.By)
 		h.steps.discard(ctx, m)
+		h.lost(ErrLost)
 		return Manifest{}, fmt.Errorf("commit step %s as %s: %w (by %s)", h.id, m.Attempt, ErrLost, end.By)
 	}
 	winner, err := h.steps.publish(ctx, m)

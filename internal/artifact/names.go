@@ -53,7 +53,7 @@ const (
 	partialFolder = "partial"
 )
 
-func stepPrefix(id experiment.StepID) string  { return "steps/" + id.Kind + "/" + id.Key + "/" }
+func stepPrefix(id experiment.StepID) string  { return stepsPrefix + id.Kind + "/" + id.Key + "/" }
 func manifestKey(id experiment.StepID) string { return stepPrefix(id) + manifestFile }
 
 func objectKey(id experiment.StepID, attempt, name string) string {
