@@ -120,7 +120,7 @@ func (j *journal) progress(p Progress) {
 	}
 	j.mu.Unlock()
 	if news {
-		j.line("INFO", fmt.Sprintf("%s %d of %d %s", p.Step, p.Done, p.Total, p.Note))
+		j.line("INFO", fmt.Sprintf("%d of %d %s", p.Done, p.Total, p.Note))
 	}
 }
 
@@ -224,19 +224,16 @@ func whereOf(args []any) (Where, bool) {
 func stepOf(activityType string, args []any) string {
 	switch in := args[0].(type) {
 	case EvaluateInput:
-		return strings.TrimPrefix(in.Set, "validation") + label(in)
+		if in.Set == "validation" {
+			return "validate"
+		}
+		return in.Set + " " + in.Label
 	case BenchmarkInput:
 		return fmt.Sprintf("benchmark-%d set", in.Agents)
-	}
-	if name, ok := map[string]string{"WarmStart": "untrained policy", "GenerateValidation": "validation set"}[activityType]; ok {
-		return name
+	case WarmStartInput:
+		return "untrained policy"
+	case ValidationInput:
+		return "validation set"
 	}
 	return strings.ToLower(activityType)
-}
-
-func label(in EvaluateInput) string {
-	if in.Set == "validation" {
-		return "validate"
-	}
-	return " " + in.Label
 }

@@ -428,25 +428,6 @@ func TestAModelDesignsAndItsKeyStaysSecret(t *testing.T) {
 	}
 }
 
-func TestAFailureSaysWhichStepAndWhy(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, `{"error":{"message":"Incorrect API key provided"}}`, http.StatusUnauthorized)
-	}))
-	defer server.Close()
-	m := boot(t, "OPENAI_API_KEY=sk-wrong")
-	spec := specFile(t, small)
-	_, errOut, code := m.starter("run", spec, "--set", "designer.kind=openai", "--set", "designer.model=any", "--set", "designer.endpoint="+server.URL)
-	if code != exitFailed || !strings.Contains(errOut, "experiment small failed: round 0, design: ") || !strings.Contains(errOut, "OPENAI_API_KEY") {
-		t.Errorf("exit code %d, %s", code, errOut)
-	}
-	if out := m.must("show", "small"); !strings.HasPrefix(out, "small: failed\nround 0, design: ") {
-		t.Errorf("show: %s", out)
-	}
-	if out := m.must("list", "-o", "json", "--state", "failed"); !strings.Contains(out, `"small"`) {
-		t.Errorf("list: %s", out)
-	}
-}
-
 // TestInterruptLeavesNothingRunning interrupts a run that has services of its
 // own; the same command picks it up again.
 func TestInterruptLeavesNothingRunning(t *testing.T) {

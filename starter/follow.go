@@ -25,7 +25,8 @@ const (
 	silence   = 90 * time.Second // of the server, before following is given up
 )
 
-// follow shows a run live until it ends. Its error is the run's.
+// follow shows a run live until it ends, or until it needs attention. Its error
+// is the run's, or says what to decide.
 func (a *app) follow(ctx context.Context, c client.Client, run client.WorkflowRun) error {
 	view := newView(a.err, a.color(a.err))
 	defer view.close()
@@ -50,6 +51,9 @@ func (a *app) follow(ctx context.Context, c client.Client, run client.WorkflowRu
 				continue
 			}
 			view.show(status)
+			if status.State == workflows.StateAttention {
+				return fail(exitFailed, "%s", status.Cause)
+			}
 		}
 	}
 }

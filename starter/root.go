@@ -84,8 +84,9 @@ step is durable: kill anything, start it again, and the run goes on.
 			root.AddCommand(c)
 		}
 	}
-	add("run", a.runCmd(), a.validateCmd(), a.watchCmd(), a.cancelCmd())
-	add("see", a.listCmd(), a.showCmd(), a.reportCmd(), a.artifactsCmd())
+	add("run", a.runCmd(), a.sweepCmd(), a.validateCmd(), a.watchCmd(), a.retryCmd())
+	add("run", a.steerCmds()...)
+	add("see", a.listCmd(), a.showCmd(), a.reportCmd(), a.artifactsCmd(), a.logsCmd(), a.tagCmd(), a.noteCmd())
 	add("env", a.environmentCmds()...)
 	add("here", a.demoCmd(), a.devCmd(), a.schemaCmd(), a.versionCmd())
 	usageErrors(root)

@@ -22,9 +22,6 @@ import (
 	"floe/workflows"
 )
 
-// memoSpec is the workflow memo that holds the effective spec.
-const memoSpec = "floe_spec"
-
 func (a *app) runCmd() *cobra.Command {
 	var sets []string
 	var p ports
@@ -154,39 +151,72 @@ func (a *app) start(ctx context.Context, c client.Client, spec experiment.Spec) 
 				spec.Name, strings.Join(diff, "\n  "))
 		}
 	}
-	id := workflows.ExperimentID(spec.Name)
+	state := stateWord(status)
 	switch status {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		a.say("experiment %s is running; following it", spec.Name)
-		return c.GetWorkflow(ctx, id, ""), nil
+		return c.GetWorkflow(ctx, workflows.ExperimentID(spec.Name), ""), nil
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-		a.say("experiment %s is done already", spec.Name)
-		return c.GetWorkflow(ctx, id, ""), nil
+		if state, err = a.stateOf(ctx, c, spec.Name); err != nil {
+			return nil, err
+		}
+		if state != workflows.StateStopped {
+			a.say("experiment %s is done already", spec.Name)
+			return c.GetWorkflow(ctx, workflows.ExperimentID(spec.Name), ""), nil
+		}
 	default: // ended early, or lost with its server
 	}
+	in := workflows.ExperimentInput{Spec: spec}
 	if old != nil {
-		a.say("experiment %s ended early (%s); starting it again: steps that are done are not done again", spec.Name, stateWord(status))
+		a.say("experiment %s ended early (%s); starting it again: steps that are done are not done again", spec.Name, state)
+		k, err := a.keptOf(ctx, spec.Name)
+		if err != nil {
+			return nil, err
+		}
+		in = k.input(spec)
 	} else {
 		a.say("starting experiment %s", spec.Name)
 	}
-	return c.ExecuteWorkflow(ctx, startOptions(spec, id), workflows.Experiment, workflows.ExperimentInput{Spec: spec})
+	return a.launch(ctx, c, in, state)
 }
 
-func startOptions(spec experiment.Spec, id string) client.StartWorkflowOptions {
+// launch starts the workflow of an experiment; after says how an earlier one of
+// the name ended. Only one that was stopped may run again after a good end.
+func (a *app) launch(ctx context.Context, c client.Client, in workflows.ExperimentInput, after string) (client.WorkflowRun, error) {
+	tags, err := a.tagsOf(ctx, in.Spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	opts := startOptions(in, tags)
+	if after == workflows.StateStopped {
+		opts.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+	}
+	return c.ExecuteWorkflow(ctx, opts, workflows.Experiment, in)
+}
+
+func startOptions(in workflows.ExperimentInput, tags []string) client.StartWorkflowOptions {
+	spec := in.Spec
+	attrs := []temporal.SearchAttributeUpdate{
+		workflows.AttrExperiment.ValueSet(spec.Name),
+		workflows.AttrVariant.ValueSet(spec.Designer.Context),
+		workflows.AttrDesigner.ValueSet(spec.Designer.Kind),
+		workflows.AttrState.ValueSet(workflows.StatePreparing),
+	}
+	if in.Sweep != "" {
+		attrs = append(attrs, workflows.AttrSweep.ValueSet(in.Sweep), workflows.AttrArm.ValueSet(in.Arm))
+	}
+	if len(tags) > 0 {
+		attrs = append(attrs, workflows.AttrTags.ValueSet(tags))
+	}
 	return client.StartWorkflowOptions{
-		ID:                       id,
+		ID:                       workflows.ExperimentID(spec.Name),
 		TaskQueue:                workflows.QueueWork,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            fmt.Sprintf("%s: %d rounds, designer %s, %s", spec.Name, spec.Rounds, spec.Designer.Kind, spec.Designer.Context),
 		StaticDetails:            fmt.Sprintf("%d samples and %d epochs per round, seed %d, objective %s", spec.Samples, spec.Epochs, spec.Seed, spec.Objective),
-		Memo:                     map[string]any{memoSpec: spec},
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			workflows.AttrExperiment.ValueSet(spec.Name),
-			workflows.AttrVariant.ValueSet(spec.Designer.Context),
-			workflows.AttrDesigner.ValueSet(spec.Designer.Kind),
-			workflows.AttrState.ValueSet(workflows.StatePreparing),
-		),
+		Memo:                     map[string]any{workflows.MemoSpec: spec},
+		TypedSearchAttributes:    temporal.NewSearchAttributes(attrs...),
 	}
 }
 
@@ -206,7 +236,7 @@ func (a *app) registered(ctx context.Context, c client.Client, name string) (*ex
 }
 
 func memoOf(d *workflowservice.DescribeWorkflowExecutionResponse) (*experiment.Spec, error) {
-	field, ok := d.WorkflowExecutionInfo.GetMemo().GetFields()[memoSpec]
+	field, ok := d.WorkflowExecutionInfo.GetMemo().GetFields()[workflows.MemoSpec]
 	if !ok {
 		return nil, fmt.Errorf("workflow %s carries no spec; it was not started by this program", d.WorkflowExecutionInfo.Execution.WorkflowId)
 	}

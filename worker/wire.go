@@ -3,12 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"runtime"
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"floe/activities"
 	"floe/internal/artifact"
@@ -61,6 +64,24 @@ func provenance() experiment.Provenance {
 	}
 }
 
+// identity is how this worker is called: in logs, in failures and in the
+// Temporal UI.
+func identity(host string) string { return fmt.Sprintf("%d@%s", os.Getpid(), host) }
+
+// deployment has workflows stay with the build that started them, if that was
+// asked for. Without it, workers of all builds share all work, and stored
+// histories and versions keep that safe.
+func deployment(s settings) worker.DeploymentOptions {
+	if s.deployment == "" {
+		return worker.DeploymentOptions{}
+	}
+	return worker.DeploymentOptions{
+		UseVersioning:             true,
+		Version:                   worker.WorkerDeploymentVersion{DeploymentName: s.deployment, BuildID: s.build},
+		DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
+	}
+}
+
 // workers makes one poller per queue. Jobs hold a device: few at a time, and
 // never in the way of the small work.
 func workers(c client.Client, acts *activities.Activities, s settings) (work, jobs worker.Worker) {
@@ -70,6 +91,9 @@ func workers(c client.Client, acts *activities.Activities, s settings) (work, jo
 		DefaultHeartbeatThrottleInterval: heartbeatThrottle,
 		// A machine that trains on all cores may starve a workflow task for a while.
 		DeadlockDetectionTimeout: 10 * time.Second,
+		Identity:                 identity(acts.Build.Host),
+		Interceptors:             []interceptor.WorkerInterceptor{&activities.Recorder{Steps: acts.Steps, Worker: identity(acts.Build.Host)}},
+		DeploymentOptions:        deployment(s),
 	}
 	small, large := base, base
 	small.MaxConcurrentActivityExecutionSize = s.work

@@ -75,7 +75,6 @@ func (e *arm) attention(ctx workflow.Context, f Failure) (decision, error) {
 	if err := workflow.Await(ctx, func() bool { return e.decided != nil }); err != nil {
 		return decision{}, err
 	}
-	e.status.Failure, e.status.Cause = nil, ""
 	return *e.decided, nil
 }
 

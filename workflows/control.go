@@ -126,7 +126,11 @@ func (e *arm) mayControl(c Control) error {
 
 // control does what a verb says, and notes it.
 func (e *arm) control(ctx workflow.Context, c Control) {
-	e.note(ctx, activities.Event{Verb: c.Verb, Reason: c.Reason, Round: e.status.Progress.Round, Step: e.status.Progress.Step})
+	event := activities.Event{Verb: c.Verb, Reason: c.Reason, Round: e.status.Progress.Round, Step: e.status.Progress.Step}
+	if f := e.status.Failure; f != nil {
+		event.Round, event.Step = f.Round, f.Step
+	}
+	e.note(ctx, event)
 	e.status.Reason = c.Reason
 	waiting := e.status.State == StateAttention
 	switch c.Verb {
@@ -146,7 +150,7 @@ func (e *arm) control(ctx workflow.Context, c Control) {
 		e.cancel()
 	}
 	if waiting && slices.Contains([]string{VerbSkip, VerbAbort, VerbRetry, VerbStop}, c.Verb) {
-		e.decided = &decision{verb: c.Verb, reason: cmp.Or(c.Reason, "no reason given")}
+		e.decide(decision{verb: c.Verb, reason: cmp.Or(c.Reason, "no reason given")})
 	}
 	e.status.Stopping, e.status.Pausing = e.stopping, e.pausing
 	e.status.show(ctx)
@@ -228,12 +232,18 @@ func (e *arm) retry(ctx workflow.Context, r Retry) {
 	}
 	e.note(ctx, activities.Event{Verb: VerbRetry, Reason: r.Reason, Round: round, Step: cmp.Or(r.From, e.status.Failure.Step), Set: r.Set})
 	e.status.Reason = r.Reason
-	e.decided = &decision{verb: VerbRetry, reason: r.Reason, retry: r}
+	e.decide(decision{verb: VerbRetry, reason: r.Reason, retry: r})
 	if r.Spec != nil {
 		if err := workflow.UpsertMemo(ctx, map[string]any{MemoSpec: *r.Spec}); err != nil {
 			workflow.GetLogger(ctx).Warn("memo", "error", err)
 		}
 	}
+}
+
+// decide answers a failure, which is then no more what people are to look at.
+func (e *arm) decide(d decision) {
+	e.status.Progress = activities.Progress{Round: e.status.Failure.Round, Step: e.status.Failure.Step, Note: d.verb}
+	e.decided, e.status.Failure, e.status.Cause = &d, nil, ""
 }
 
 // note keeps what somebody did.

@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -125,7 +126,7 @@ const logLines = 3
 func (f Failure) Sentence(name string, rounds int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s needs attention: %s: %s", name, f.place(rounds), strings.TrimRight(f.Message, ".\n "))
-	if tail := f.Log[max(0, len(f.Log)-logLines):]; len(tail) > 0 {
+	if tail := f.tail(); len(tail) > 0 {
 		fmt.Fprintf(&b, " (log: %s)", strings.Join(tail, " | "))
 	}
 	fmt.Fprintf(&b, "; %s, then starter retry %s", f.remedy(name), name)
@@ -134,6 +135,14 @@ func (f Failure) Sentence(name string, rounds int) string {
 	}
 	fmt.Fprintf(&b, ", or starter abort %s", name)
 	return b.String()
+}
+
+// tail is the end of the log as far as it says more than the message does.
+func (f Failure) tail() []string {
+	log := slices.DeleteFunc(slices.Clone(f.Log), func(line string) bool {
+		return strings.Contains(line, f.Message) || strings.Contains(line, " begins on worker ")
+	})
+	return log[max(0, len(log)-logLines):]
 }
 
 // remedies are what to do about each kind of failure; %[1]s is the experiment.
