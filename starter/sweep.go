@@ -27,7 +27,7 @@ work that cells have in common is done once for all of them.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.sweepPlanCmd(), a.sweepStartCmd(), a.sweepShowCmd(), a.sweepWatchCmd(), a.sweepRetryCmd())
+	c.AddCommand(a.sweepPlanCmd(), a.sweepStartCmd(), a.sweepShowCmd(), a.sweepWatchCmd(), a.sweepCompareCmd(), a.sweepRetryCmd())
 	for _, s := range steerings {
 		c.AddCommand(a.sweepSteerCmd(s))
 	}
