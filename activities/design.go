@@ -89,3 +89,6 @@ func (r RoundRefs) ids() plan.Round {
 		Scorecard: r.Scorecard.ID, Design: r.Design.ID,
 	}
 }
+
+// Rounds names the steps of the rounds of some refs, for a plan.
+func Rounds(r Refs) []plan.Round { return roundsOf(r.Rounds) }

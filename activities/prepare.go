@@ -9,6 +9,7 @@ import (
 	"floe/internal/artifact"
 	"floe/internal/config"
 	"floe/internal/env"
+	"floe/internal/experiment"
 	"floe/internal/orders"
 	"floe/internal/plan"
 )
@@ -28,6 +29,7 @@ const (
 	DocProvenance = "provenance.json"
 	DocIndex      = "index.json"
 	DocOperations = "operations.json"
+	DocFork       = "fork.json" // of a fork only: a Fork
 	DocReport     = "report.html"
 	DocResults    = "report.json"
 )
@@ -67,6 +69,12 @@ func (a *Activities) register(ctx context.Context, in PrepareInput, e env.Enviro
 	p.Environment = e.Version()
 	p.WorkflowID, p.RunID = in.Where.Workflow, in.RunID
 	p.Started = time.Now().UTC().Format(time.RFC3339)
+	if in.Fork != nil {
+		p.Origin = &experiment.Origin{Experiment: in.Fork.Experiment, Round: in.Fork.Round}
+		if err := a.putJSON(ctx, in.Spec.Name, DocFork, in.Fork); err != nil {
+			return err
+		}
+	}
 	return a.putJSON(ctx, in.Spec.Name, DocProvenance, p)
 }
 

@@ -67,6 +67,14 @@ type Fork struct {
 	Experiment string `json:"experiment"` // whose rounds they are
 	Round      int    `json:"round"`      // the first round that the new experiment does itself
 	Refs       Refs   `json:"refs"`       // of the rounds before, and of what the first began with
+	// Figures are what the rounds before found, as a status shows it.
+	Figures []ForkFigures `json:"figures"`
+}
+
+// ForkFigures is one shared round's headline.
+type ForkFigures struct {
+	Rates   experiment.Rates `json:"rates"`
+	Outcome string           `json:"outcome"` // of the design
 }
 
 // PrepareInput registers an experiment.

@@ -41,7 +41,7 @@ writes it to a file. A .zst file is fetched as it is; zstd -d unpacks it.`,
 		},
 	}
 	get.Flags().StringVarP(&out, "out", "O", "", "`FILE` to write; - for stdout (default: the artifact's own name, here)")
-	c.AddCommand(ls, get)
+	c.AddCommand(ls, get, a.artifactsVerifyCmd())
 	return c
 }
 
@@ -61,6 +61,9 @@ func (a *app) artifactsLs(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if all == nil {
+		all = []entry{}
+	}
 	return a.emit(all, func(w io.Writer) error {
 		var lines [][]string
 		for _, e := range all {
@@ -72,13 +75,9 @@ func (a *app) artifactsLs(ctx context.Context, name string) error {
 
 // entries follows the experiment's index to the manifests of its steps.
 func (a *app) entries(ctx context.Context, name string) ([]entry, error) {
-	body, err := a.doc(ctx, name, activities.DocIndex)
+	refs, err := a.refs(ctx, name)
 	if err != nil {
 		return nil, err
-	}
-	var refs activities.Refs
-	if err := json.Unmarshal(body, &refs); err != nil {
-		return nil, fmt.Errorf("read the index of %s: %w", name, err)
 	}
 	var all []entry
 	for _, s := range stepsOf(refs) {
@@ -89,6 +88,19 @@ func (a *app) entries(ctx context.Context, name string) ([]entry, error) {
 		all = append(all, files...)
 	}
 	return all, nil
+}
+
+// refs is the index of an experiment; exit code 3 if it has none.
+func (a *app) refs(ctx context.Context, name string) (activities.Refs, error) {
+	var refs activities.Refs
+	body, err := a.doc(ctx, name, activities.DocIndex)
+	if err != nil {
+		return refs, err
+	}
+	if err := json.Unmarshal(body, &refs); err != nil {
+		return refs, fmt.Errorf("read the index of %s: %w", name, err)
+	}
+	return refs, nil
 }
 
 // placed is a step under the name that people know it by.

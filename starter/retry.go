@@ -173,6 +173,7 @@ func (a *app) retryEnded(ctx context.Context, c client.Client, status enumspb.Wo
 type kept struct {
 	refs activities.Refs
 	ops  activities.Operations
+	fork *activities.Fork // nil unless it is one
 	tags []string
 }
 
@@ -182,6 +183,7 @@ func (a *app) keptOf(ctx context.Context, name string) (kept, error) {
 	if err := errors.Join(
 		a.readDoc(ctx, name, activities.DocIndex, &k.refs),
 		a.readDoc(ctx, name, activities.DocOperations, &k.ops),
+		a.readDoc(ctx, name, activities.DocFork, &k.fork),
 	); err != nil {
 		return k, err
 	}
@@ -210,7 +212,7 @@ func (a *app) readDoc(ctx context.Context, name, doc string, into any) error {
 
 // input starts the experiment again as the same one.
 func (k kept) input(spec experiment.Spec) workflows.ExperimentInput {
-	return workflows.ExperimentInput{Spec: spec, Sweep: k.ops.Sweep, Arm: k.ops.Arm, Redo: k.ops.Redo, Events: k.ops.Events}
+	return workflows.ExperimentInput{Spec: spec, Sweep: k.ops.Sweep, Arm: k.ops.Arm, Redo: k.ops.Redo, Events: k.ops.Events, Fork: k.fork}
 }
 
 // stateOf is the state that the newest run of an experiment says it is in.

@@ -84,11 +84,11 @@ step is durable: kill anything, start it again, and the run goes on.
 			root.AddCommand(c)
 		}
 	}
-	add("run", a.runCmd(), a.sweepCmd(), a.validateCmd(), a.watchCmd(), a.retryCmd())
+	add("run", a.runCmd(), a.sweepCmd(), a.validateCmd(), a.watchCmd(), a.retryCmd(), a.planCmd(), a.forkCmd(), a.rerunCmd())
 	add("run", a.steerCmds()...)
 	add("see", a.listCmd(), a.showCmd(), a.reportCmd(), a.artifactsCmd(), a.logsCmd(), a.tagCmd(), a.noteCmd())
 	add("env", a.environmentCmds()...)
-	add("here", a.demoCmd(), a.devCmd(), a.schemaCmd(), a.versionCmd())
+	add("here", a.demoCmd(), a.devCmd(), a.gcCmd(), a.schemaCmd(), a.versionCmd())
 	usageErrors(root)
 	return root
 }

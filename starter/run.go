@@ -25,7 +25,7 @@ import (
 func (a *app) runCmd() *cobra.Command {
 	var sets []string
 	var p ports
-	var dev, keep, detach bool
+	var dev, keep, detach, alone bool
 	var name string
 	c := &cobra.Command{
 		Use:   "run SPEC",
@@ -42,6 +42,9 @@ that are done are never done again. Ctrl-C stops following, not the experiment.`
 		RunE: func(c *cobra.Command, args []string) error {
 			if name != "" {
 				sets = append(sets, "name="+name)
+			}
+			if alone {
+				sets = append(sets, "share=false")
 			}
 			spec, err := loadSpec(args[0], sets)
 			if err != nil {
@@ -63,6 +66,7 @@ that are done are never done again. Ctrl-C stops following, not the experiment.`
 	c.Flags().BoolVar(&dev, "dev", false, "start services on this machine for as long as this runs")
 	c.Flags().BoolVar(&keep, "keep", false, "like --dev, but leave the services running")
 	c.Flags().BoolVar(&detach, "detach", false, "start only; do not follow")
+	c.Flags().BoolVar(&alone, "no-share", false, "do all steps anew: take none over from other experiments and give none (share=false)")
 	p.register(c.Flags())
 	return c
 }
@@ -120,14 +124,20 @@ func (a *app) runSpec(ctx context.Context, spec experiment.Spec, detach bool, ag
 	if err != nil {
 		return err
 	}
+	return a.attend(ctx, c, spec.Name, run, detach, again)
+}
+
+// attend follows a started experiment to its end and shows the result. Again is
+// the command that comes back to it.
+func (a *app) attend(ctx context.Context, c client.Client, name string, run client.WorkflowRun, detach bool, again string) error {
 	if url := a.uiURL(run); url != "" {
 		a.say("Temporal UI: %s", url)
 	}
 	if detach {
-		a.say("started; follow it with: starter watch %s", spec.Name)
+		a.say("started; follow it with: starter watch %s", name)
 		return nil
 	}
-	err = a.follow(ctx, c, run)
+	err := a.follow(ctx, c, run)
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		a.say("no longer following; the experiment is not lost. Go on with:\n  %s", again)
 		return &codedError{exitInterrupted, context.Canceled}
@@ -135,7 +145,7 @@ func (a *app) runSpec(ctx context.Context, spec experiment.Spec, detach bool, ag
 	if err != nil {
 		return err
 	}
-	return a.conclude(ctx, spec.Name, run)
+	return a.conclude(ctx, name, run)
 }
 
 // start starts the experiment, or attaches to the one of this name. A name that

@@ -42,6 +42,9 @@ func (e *arm) register(ctx workflow.Context) (err error) {
 	}
 	if f := e.input.Fork; f != nil && !e.forked {
 		e.refs, e.forked = f.Refs, true
+		for i, r := range f.Figures {
+			e.status.Done = append(e.status.Done, RoundFigures{i, r.Rates, r.Outcome})
+		}
 	}
 	e.registered = true
 	return nil

@@ -76,4 +76,11 @@ type Provenance struct {
 	Finished    string   `json:"finished,omitempty"`
 	WorkflowID  string   `json:"workflow_id"`
 	RunID       string   `json:"run_id"`
+	Origin      *Origin  `json:"origin,omitempty"` // of a fork
+}
+
+// Origin is where a fork comes from: it shares the rounds before Round.
+type Origin struct {
+	Experiment string `json:"experiment"`
+	Round      int    `json:"round"`
 }
