@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"floe/activities"
 	"floe/internal/artifact"
 	"floe/internal/experiment"
 )
@@ -112,13 +113,36 @@ func (v *storeCheck) check(ctx context.Context, steps *artifact.Steps, name stri
 	return nil
 }
 
-// doAgain is the command that does a step again which has no manifest.
+// doAgain is the command that does a step again which has no manifest. What was
+// made before the first round is made only by an experiment that begins anew.
 func doAgain(name, path string) string {
 	where, _, _ := strings.Cut(path, "/")
 	if round, ok := strings.CutPrefix(where, "round-"); ok {
 		return fmt.Sprintf("starter retry %s --round %s", name, round)
 	}
-	return "starter retry " + name
+	return fmt.Sprintf("starter retry %s (if it has not ended: starter cancel %s first)", name, name)
+}
+
+// missing counts the steps of some refs that are not done any more.
+func (a *app) missing(ctx context.Context, refs activities.Refs) (int, error) {
+	steps, err := a.store(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, s := range stepsOf(refs) {
+		if s.done.ID.Key == "" {
+			continue
+		}
+		_, done, err := steps.Find(ctx, s.done.ID)
+		if err != nil {
+			return n, err
+		}
+		if !done {
+			n++
+		}
+	}
+	return n, nil
 }
 
 func (a *app) tellCheck(v storeCheck, repair bool) error {

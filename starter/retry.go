@@ -132,7 +132,11 @@ func (a *app) retryEnded(ctx context.Context, c client.Client, status enumspb.Wo
 		if state, err = a.stateOf(ctx, c, old.Name); err != nil {
 			return err
 		}
-		if state != workflows.StateStopped {
+		missing, err := a.missing(ctx, kept.refs)
+		if err != nil {
+			return err
+		}
+		if state != workflows.StateStopped && missing == 0 {
 			return fail(exitFailed, "%s is %s; there is nothing to retry (starter fork or starter rerun make another experiment)", old.Name, state)
 		}
 	}

@@ -191,14 +191,15 @@ func (a *app) start(ctx context.Context, c client.Client, spec experiment.Spec) 
 }
 
 // launch starts the workflow of an experiment; after says how an earlier one of
-// the name ended. Only one that was stopped may run again after a good end.
+// the name ended. One may run again after a good end if it was stopped, or if steps
+// of it were set aside since.
 func (a *app) launch(ctx context.Context, c client.Client, in workflows.ExperimentInput, after string) (client.WorkflowRun, error) {
 	tags, err := a.tagsOf(ctx, in.Spec.Name)
 	if err != nil {
 		return nil, err
 	}
 	opts := startOptions(in, tags)
-	if after == workflows.StateStopped {
+	if after == workflows.StateStopped || after == workflows.StateDone {
 		opts.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
 	return c.ExecuteWorkflow(ctx, opts, workflows.Experiment, in)
