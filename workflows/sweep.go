@@ -165,11 +165,12 @@ func (s *sweepRun) rest(ctx workflow.Context) error {
 		return err
 	}
 	s.fresh = false
-	if s.due {
-		s.due = false
-		return s.lookAtAll(ctx)
+	if !s.due {
+		return nil
 	}
-	return nil
+	err := s.lookAtAll(ctx)
+	s.fresh = true // limits may have got room
+	return err
 }
 
 // over says that nothing is left to do or to decide.

@@ -185,7 +185,7 @@ func (s *sweepRun) started(ctx workflow.Context, i int, f workflow.ChildWorkflow
 		err := f.Get(ctx, &r)
 		if c := &s.in.Cells[s.index[name]]; c.Tries == try && c.Live() {
 			s.closed(c, r.State, err)
-			s.fresh = true
+			s.fresh, s.due = true, s.due || s.unsettled(*c)
 		}
 	})
 }

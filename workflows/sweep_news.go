@@ -51,6 +51,12 @@ func (s *sweepRun) take(i int, found activities.CellFound) {
 	if found.Used != nil {
 		c.Used = found.Used
 	}
+	s.due = s.due || s.unsettled(*c)
+}
+
+// unsettled says that a limit needs to know what a cell has used.
+func (s *sweepRun) unsettled(c sweep.Cell) bool {
+	return c.State == sweep.Done && c.Used == nil && sweep.Metered(s.in.Limits)
 }
 
 // causeMost bounds what a sweep carries of a cell's cause; the experiment has the
@@ -69,7 +75,7 @@ func cut(s string) string {
 func (s *sweepRun) lookAtAll(ctx workflow.Context) error {
 	var batch []int
 	for i, c := range s.in.Cells {
-		if c.Live() || (c.State == sweep.Done && c.Used == nil && sweep.Metered(s.in.Limits)) {
+		if c.Live() || s.unsettled(c) {
 			batch = append(batch, i)
 		}
 	}
@@ -80,6 +86,7 @@ func (s *sweepRun) lookAtAll(ctx workflow.Context) error {
 		}
 		batch = batch[n:]
 	}
+	s.due = false
 	if s.quiet = min(2*s.quiet, lookMost); s.fresh {
 		s.quiet = lookEvery
 	}
@@ -99,6 +106,10 @@ func (s *sweepRun) lookAt(ctx workflow.Context, batch []int) error {
 			c.State, c.Verb, s.fresh = sweep.Waiting, "", true // lost: its steps are kept, and it is started again
 		case f.State != "" && (c.Live() || f.State == c.State):
 			s.take(i, f)
+		}
+		if s.unsettled(*c) { // it does not say; then the most it can have used counts
+			most := s.in.Arms[c.Arm].Need
+			c.Used = &most
 		}
 	}
 	return nil
@@ -127,7 +138,7 @@ func (s *sweepRun) judge() {
 func (s *sweepRun) spend() {
 	use := s.committed()
 	for _, c := range s.in.Cells {
-		if c.Live() || c.Verb != "" || (c.State == sweep.Done && c.Used == nil && sweep.Metered(s.in.Limits)) {
+		if c.Live() || c.Verb != "" || s.unsettled(c) {
 			return
 		}
 	}
