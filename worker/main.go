@@ -124,7 +124,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (int, erro
 	} else if n > 0 {
 		logger.Info("swept unfinished uploads", "count", n)
 	}
-	work, jobs := workers(c, wire(c, store), s)
+	work, jobs := workers(c, wire(c, store, logger), s)
 	fmt.Fprintf(stdout, "worker ready: temporal %s · namespace %s · artifacts %s%s\n", opts.HostPort, opts.Namespace, store.URL(""), s.deployed())
 	return pollUntil(ctx, work, jobs)
 }

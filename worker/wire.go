@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"fmt"
 	"os"
 	"runtime"
@@ -31,10 +32,10 @@ const stopTimeout = 20 * time.Second
 const heartbeatThrottle = time.Second
 
 // wire is the only list of adapters.
-func wire(c client.Client, store artifact.Store) *activities.Activities {
+func wire(c client.Client, store artifact.Store, log *slog.Logger) *activities.Activities {
 	build := provenance()
 	return &activities.Activities{
-		Steps:       artifact.Steps{Store: store, Version: build.Version, Host: build.Host},
+		Steps:       artifact.Steps{Store: store, Version: build.Version, Host: build.Host, Log: log},
 		Environment: all.Open,
 		Designer:    newDesigner,
 		Tell: func(ctx context.Context, id string, p activities.Progress) error {
