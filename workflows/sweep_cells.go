@@ -17,21 +17,21 @@ import (
 // doSweep names the activities of sweeps; it is never called.
 var doSweep *activities.Sweeps
 
-// fill starts cells while there are free places.
+// fill starts cells where there are free places: a batch in each turn, so that
+// quick cells do not keep the sweep from everything else.
 func (s *sweepRun) fill(ctx workflow.Context) error {
-	for s.in.Mode == modeRun {
-		batch := s.next()
-		if len(batch) == 0 {
-			return nil
-		}
-		for _, i := range batch {
-			s.in.Cells[i].State = sweep.Running // it has a place
-		}
-		if err := s.begin(ctx, batch); err != nil {
-			return err
-		}
+	if s.in.Mode != modeRun {
+		return nil
 	}
-	return nil
+	batch := s.next()
+	if len(batch) == 0 {
+		return nil
+	}
+	for _, i := range batch {
+		s.in.Cells[i].State = sweep.Running // it has a place
+	}
+	s.fresh = true // there may be more
+	return s.begin(ctx, batch)
 }
 
 // next are the cells that may start now, in order.
