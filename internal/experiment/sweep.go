@@ -18,11 +18,11 @@ type SweepFile struct {
 	Stop     SweepStop       `yaml:"stop" doc:"When an arm is given up."`
 }
 
-// SweepBase and SweepSettings mark fields that are read against Spec.
-type (
-	SweepBase     struct{}
-	SweepSettings struct{}
-)
+// SweepBase marks the field with what all cells have in common, an experiment.
+type SweepBase struct{}
+
+// SweepSettings marks fields that speak of the fields of an experiment.
+type SweepSettings struct{}
 
 // SweepLimits bound a sweep. A cell is started only if the most it can need still
 // fits; what it really needed is counted once it has ended.
