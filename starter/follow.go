@@ -95,6 +95,9 @@ func (a *app) ended(run client.WorkflowRun, err error) error {
 // cause says in one sentence which step of which round failed and why, without
 // the scaffolding of Temporal's chain of errors.
 func cause(err error) string {
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.Type() == workflows.KindAborted {
+		return app.Message() // with the reason and the cause
+	}
 	where := ""
 	if child, ok := errors.AsType[*temporal.ChildWorkflowExecutionError](err); ok {
 		if _, round, ok := strings.Cut(child.WorkflowID(), "-round-"); ok {

@@ -88,7 +88,7 @@ step is durable: kill anything, start it again, and the run goes on.
 	add("run", a.steerCmds()...)
 	add("see", a.listCmd(), a.showCmd(), a.reportCmd(), a.artifactsCmd(), a.logsCmd(), a.tagCmd(), a.noteCmd())
 	add("env", a.environmentCmds()...)
-	add("here", a.demoCmd(), a.devCmd(), a.gcCmd(), a.schemaCmd(), a.versionCmd())
+	add("here", a.demoCmd(), a.devCmd(), a.gcCmd(), a.schemaCmd(), a.deploymentCmd(), a.versionCmd())
 	usageErrors(root)
 	return root
 }

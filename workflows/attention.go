@@ -55,7 +55,7 @@ func (e *arm) try(ctx workflow.Context, step string, piece func(workflow.Context
 	}
 	switch d.verb {
 	case VerbAbort:
-		return temporal.NewNonRetryableApplicationError("aborted: "+d.reason+"; "+f.place(e.spec.Rounds)+": "+f.Message, "Aborted", err)
+		return temporal.NewNonRetryableApplicationError("aborted: "+d.reason+"; "+f.place(e.spec.Rounds)+": "+f.Message, KindAborted, err)
 	case VerbSkip:
 		return e.leaveOut(f, d.reason)
 	case VerbRetry:

@@ -17,6 +17,9 @@ import (
 // step failed for good; its details are a Failure.
 const kindStep = "StepFailed"
 
+// KindAborted is the kind of error of an experiment that somebody gave up.
+const KindAborted = "Aborted"
+
 // Failure is a step that failed for good.
 type Failure struct {
 	Round    int      `json:"round"` // -1 before the first, the number of rounds for the benchmarks
