@@ -95,6 +95,8 @@ type machine struct {
 	dev  *exec.Cmd
 	log  *logged
 	done chan error
+
+	ended bool // by the test
 }
 
 // logged takes in what a running program prints, while a test reads it.
@@ -118,7 +120,13 @@ func (l *logged) String() string {
 // boot starts `starter dev` on free ports and waits until it is ready.
 func boot(t *testing.T, env ...string) *machine {
 	t.Helper()
-	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), log: &logged{}, done: make(chan error, 1)}
+	return bootOn(t, filepath.Join(t.TempDir(), "data"), env...)
+}
+
+// bootOn is boot on a data folder that may have been used before.
+func bootOn(t *testing.T, data string, env ...string) *machine {
+	t.Helper()
+	m := &machine{t: t, data: data, log: &logged{}, done: make(chan error, 1)}
 	m.dev = exec.Command(filepath.Join(programs, "starter"), "dev", "--data", m.data, "--temporal-port", "0", "--ui-port", "0", "--s3-port", "0")
 	out, err := m.dev.StdoutPipe()
 	if err != nil {
@@ -129,7 +137,11 @@ func boot(t *testing.T, env ...string) *machine {
 	if err := m.dev.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(m.shut)
+	t.Cleanup(func() {
+		if !m.ended {
+			m.shut()
+		}
+	})
 	ready := make([]byte, 512)
 	n, err := out.Read(ready)
 	go func() { m.done <- m.dev.Wait() }()

@@ -3,8 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
 	"time"

@@ -144,7 +144,7 @@ func (s Steps) readEnd(ctx context.Context, id experiment.StepID, token int) (*l
 		return nil, &CorruptError{Object: key, Want: fmt.Sprintf("%s of lease %d", endSchema, token), Got: fmt.Sprintf("%s of lease %d, %s", e.Schema, e.Token, e.How)}
 	}
 	if e.Manifest != nil {
-		if err := checkManifest(*e.Manifest); err != nil || e.Manifest.ID != id {
+		if err := checkManifest(*e.Manifest); err != nil || e.Manifest.ID != id || e.Manifest.Schema != stepSchema {
 			return nil, &CorruptError{Object: key, Want: "a manifest of this step", Got: err2text(err)}
 		}
 	}
