@@ -298,7 +298,7 @@ func (m *machine) gone(name string) {
 		if err != nil {
 			continue // no round was begun
 		}
-		if d.Status != enums.WORKFLOW_EXECUTION_STATUS_CANCELED || len(d.RawResponse.PendingActivities) > 0 {
+		if d.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING || len(d.RawResponse.PendingActivities) > 0 {
 			m.t.Errorf("%s is %v with %d activities", id, d.Status, len(d.RawResponse.PendingActivities))
 		}
 	}

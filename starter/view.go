@@ -96,14 +96,18 @@ func figures(r experiment.Rates) string {
 
 // The bar's width, and that of its line without the note.
 const (
-	barWidth   = 28
-	barColumns = 83
+	barWidth    = 28
+	barColumns  = 83
+	waitColumns = 12
 )
 
 // bar is the line of what goes on now.
 func (v *view) bar(s workflows.Status) string {
 	if s.State == workflows.StateDone {
 		return v.paint("32", "  done") + v.elapsed()
+	}
+	if s.State == workflows.StatePaused || s.State == workflows.StateCancelling {
+		return v.paint("33", "  "+cut(s.Line(), v.columns-waitColumns)) + v.elapsed()
 	}
 	p := s.Progress
 	share := 0.0
@@ -133,6 +137,10 @@ func (v *view) lines(s workflows.Status) {
 	}
 	for _, r := range s.Done[min(len(v.last.Done), len(s.Done)):] {
 		fmt.Fprintf(v.w, "round %d: %s; next design: %s\n", r.Round, figures(r.Rates), r.Outcome)
+	}
+	if s.State != v.last.State && (s.State == workflows.StatePaused || s.State == workflows.StateCancelling) {
+		fmt.Fprintln(v.w, s.Line())
+		return
 	}
 	p, before := s.Progress, v.last.Progress
 	if p.Round != before.Round || p.Step != before.Step {

@@ -24,6 +24,10 @@ func (e *arm) cancelling(ctx workflow.Context) {
 // end leaves a failed or cancelled experiment in a state that says so: in the
 // search attributes, in the UI and in the report.
 func (e *arm) end(ctx workflow.Context, cause error) error {
+	var given *temporal.ApplicationError
+	if errors.As(cause, &given) && given.Type() == KindAborted {
+		cause = given // without what wraps it: the reason is to be read first
+	}
 	state := StateFailed
 	cancelled := temporal.IsCanceledError(cause) || errors.Is(ctx.Err(), workflow.ErrCanceled)
 	if cancelled {
@@ -51,6 +55,9 @@ func (e *arm) end(ctx workflow.Context, cause error) error {
 }
 
 func (e *arm) why(cause error, cancelled bool) string {
+	if app, ok := cause.(*temporal.ApplicationError); ok && app.Type() == KindAborted { //nolint:errorlint // end unwraps it
+		return app.Message()
+	}
 	if !cancelled {
 		return deepest(cause)
 	}
