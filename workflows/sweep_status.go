@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -93,28 +92,27 @@ func (s *sweepRun) show(ctx workflow.Context) {
 }
 
 func (s *sweepRun) details() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", s.stateWord(), sweep.Count(s.in.Cells))
+	line := s.stateWord() + ": " + sweep.Count(s.in.Cells).String()
 	if s.in.Reason != "" {
-		fmt.Fprintf(&b, " (%s)", s.in.Reason)
+		line += " (" + s.in.Reason + ")"
 	}
 	causes := 0
 	for i, c := range s.in.Cells {
 		if (c.State == sweep.Attention || c.State == sweep.Failed) && causes < causesShown {
 			causes++
-			fmt.Fprintf(&b, "\n\n%s %s: %s", s.nameOf(i), c.State, c.Cause)
+			line += fmt.Sprintf("\n\n%s %s: %s", s.nameOf(i), c.State, c.Cause)
 		}
 	}
 	tallies := make([]sweep.Tally, len(s.in.Arms))
 	for _, c := range s.in.Cells {
 		tallies[c.Arm].Add(c)
 	}
-	b.WriteString("\n\n| arm | done | running | waiting | failed | stopped | valid |\n|---|---|---|---|---|---|---|")
+	line += "\n\n| arm | done | running | waiting | failed | stopped | valid |\n|---|---|---|---|---|---|---|"
 	for i, a := range s.in.Arms[:min(len(s.in.Arms), armsShown)] {
 		t := tallies[i]
-		fmt.Fprintf(&b, "\n| %s | %d | %d | %d | %d | %d | %s |", a.Name, t.Done, t.Running, t.Waiting, t.Failed, t.Stopped, s.rate(i))
+		line += fmt.Sprintf("\n| %s | %d | %d | %d | %d | %d | %s |", a.Name, t.Done, t.Running, t.Waiting, t.Failed, t.Stopped, s.rate(i))
 	}
-	return b.String()
+	return line
 }
 
 // rate is the mean of an arm's last validations.

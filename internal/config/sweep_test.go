@@ -96,10 +96,10 @@ include:
 func TestFaultsOfSweepsAreToldAtOnce(t *testing.T) {
 	for name, c := range map[string]struct{ src, base, want string }{
 		"several in arms": {
-			src: "name: s\nbase: {rounds: 1, name: x, benchmarks: {agents: []}}\narms:\n  a: {designer.context: V9}\n  b: {desginer: {kind: fixed}}\n  c: {seed: 3}\n",
+			src: "name: s\nbase: {rounds: 1, name: x, benchmarks: {agents: []}}\narms:\n  a: {designer.context: V9}\n  b: {dezigner: {kind: fixed}}\n  c: {seed: 3}\n",
 			want: `s.yaml:2:19: base: found the key name; want it left out: cells are named by sweep, arm and seed
 s.yaml:4:25: designer.context: found "V9"; did you mean V1? want one of V1, V2, V3, V4, V5, V6
-s.yaml:5:17: found unknown key "desginer"; did you mean designer?
+s.yaml:5:17: found unknown key "dezigner"; did you mean designer?
 s.yaml:6:7: arms.c: found the key seed; want it in seeds of the sweep`,
 		},
 		"in the base file": {
@@ -121,8 +121,7 @@ s.yaml:6:7: arms.c: found the key seed; want it in seeds of the sweep`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := loadSweep(t, c.src, c.base)
-			var faults *config.Faults
-			if !errors.As(err, &faults) {
+			if _, ok := errors.AsType[*config.Faults](err); !ok {
 				t.Fatalf("got %v; want faults", err)
 			}
 			if got := err.Error(); got != c.want {
