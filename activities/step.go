@@ -47,14 +47,20 @@ func (a *Activities) once(ctx context.Context, where Where, spec experiment.Spec
 	if err != nil || done {
 		return m, done, err
 	}
+	return held(h, step, do, report) //nolint:contextcheck // the hold's context is ctx, and ends also when the hold is lost
+}
+
+// held does a step that this attempt holds, and gives it up if it cannot.
+func held(h *artifact.Hold, step plan.Identity, do work, report func(int, int, string)) (m artifact.Manifest, reused bool, err error) {
 	defer h.Release()
+	ctx := h.Context()
 	report(0, 0, "")
 	started := time.Now().UTC()
-	files, err := do(h.Context(), h, report)
+	files, err := do(ctx, h, report)
 	if err == nil {
-		m, err = h.Commit(h.Context(), step.Inputs, started, files)
+		m, err = h.Commit(ctx, step.Inputs, started, files)
 	}
-	if err != nil && errors.Is(context.Cause(h.Context()), artifact.ErrLost) {
+	if err != nil && errors.Is(context.Cause(ctx), artifact.ErrLost) {
 		err = artifact.ErrLost // not the end of the context that came of it
 	}
 	if err != nil {

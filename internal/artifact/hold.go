@@ -152,7 +152,7 @@ func (h *Hold) Release() {
 // a later holder count more, however far an earlier one gets after it was given
 // up.
 func (h *Hold) SavePartial(ctx context.Context, step int, state []byte) error {
-	if errors.Is(context.Cause(h.ctx), ErrLost) {
+	if errors.Is(context.Cause(h.ctx), ErrLost) { //nolint:contextcheck // asks whether the hold is lost, not whether ctx has ended
 		return fmt.Errorf("save partial %d of step %s: %w", step, h.id, ErrLost)
 	}
 	return h.steps.savePartial(ctx, h.id, h.token, step, state)

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"floe/internal/artifact"
 	"floe/internal/env"
@@ -111,7 +112,7 @@ func (d *draft) generate(at string, n int, curriculum output) output {
 func (d *draft) design(at string, n int, r round) output {
 	after := []output{d.base}
 	var read []Round
-	for i, past := range append(d.rounds[:len(d.rounds):len(d.rounds)], r) {
+	for i, past := range append(slices.Clip(d.rounds), r) {
 		after = append(after, past.curriculum, past.policy, past.scorecard)
 		if i < n {
 			after = append(after, past.design)
