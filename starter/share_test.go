@@ -18,7 +18,7 @@ import (
 )
 
 // long trains for some seconds, and saves often.
-var long = strings.Replace(small, "epochs: 2", "epochs: 30", 1)
+var long = strings.Replace(small, "epochs: 2", "epochs: 14", 1)
 
 // again starts the services of a machine once more on its data.
 func (m *machine) again() *machine {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -138,10 +139,14 @@ func (a *app) showAround(w io.Writer, s shown) {
 	}
 }
 
+// stateLost is the state of an experiment that had not ended when its server
+// lost it; starter retry takes it up.
+const stateLost = "lost"
+
 // look gathers from the workflow and from the artifacts. Either may be missing:
 // results outlive the server, and a young experiment has none yet.
 func (a *app) look(ctx context.Context, name string) (shown, error) {
-	s := shown{Name: name, State: "lost"}
+	s := shown{Name: name, State: stateLost}
 	if _, err := a.client(ctx); err != nil {
 		return s, err
 	}
@@ -152,6 +157,9 @@ func (a *app) look(ctx context.Context, name string) (shown, error) {
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
 		if s.Results == nil {
 			return s, notThere(name)
+		}
+		if !slices.Contains([]string{workflows.StateDone, workflows.StateStopped, workflows.StateFailed, workflows.StateCancelled}, s.State) {
+			s.State = stateLost
 		}
 		return s, nil
 	}
