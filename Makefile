@@ -63,7 +63,7 @@ sweep-scale: ## simulate a sweep of CELLS (default 5000) whose steps cost nothin
 	FLOE_SCALE_CELLS=$(CELLS) $(GO) test ./workflows -run Thousands -v -count=1 -timeout 60m
 
 histories: build ## record the histories that the replay test replays (after a change of workflows that is meant)
-	$(GO) test ./starter -run 'Whole|Cancel|ASweep' -count=1 -record
+	$(GO) test ./starter -run 'WholeExperiment|CancelStops|FailureWaits|PauseResume|ASweep' -count=1 -record
 
 schema: build ## write docs/experiment.schema.json anew
 	$(BIN)/starter schema > docs/experiment.schema.json

@@ -216,7 +216,7 @@ func whereOf(args []any) (Where, bool) {
 	if !f.IsValid() {
 		return Where{}, false
 	}
-	w, ok := f.Interface().(Where)
+	w, ok := reflect.TypeAssert[Where](f)
 	return w, ok && w.Name != ""
 }
 

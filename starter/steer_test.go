@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"testing"
 
-	"go.temporal.io/api/enums/v1"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
 	"floe/activities"
@@ -180,7 +180,7 @@ func TestARetryBringsBackWhatHasEnded(t *testing.T) {
 	m.must("retry", "small", "--reason", "that was a mistake")
 	m.until("training in a round of the new run", func() bool {
 		d, err := c.DescribeWorkflow(t.Context(), "exp-small-round-1", "")
-		return err == nil && d.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING && m.progress("small").Done > 0
+		return err == nil && d.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && m.progress("small").Done > 0
 	})
 	if after := generated(); after > before+1 {
 		t.Errorf("round 0 was trained in %d attempts before and %d after", before, after)
@@ -298,7 +298,7 @@ func (m *machine) gone(name string) {
 		if err != nil {
 			continue // no round was begun
 		}
-		if d.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING || len(d.RawResponse.PendingActivities) > 0 {
+		if d.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || len(d.RawResponse.PendingActivities) > 0 {
 			m.t.Errorf("%s is %v with %d activities", id, d.Status, len(d.RawResponse.PendingActivities))
 		}
 	}

@@ -45,14 +45,20 @@ func payloads() map[string]reflect.Type {
 		t := reflect.TypeOf(w)
 		add(t.In(1), t.Out(0))
 	}
-	acts := reflect.TypeOf(&activities.Activities{})
-	for i := range acts.NumMethod() {
-		t := acts.Method(i).Type
-		add(t.In(2), t.Out(0))
+	for m := range reflect.TypeFor[*activities.Activities]().Methods() {
+		add(m.Type.In(2), m.Type.Out(0))
 	}
 	for _, v := range []any{
-		workflows.Status{}, workflows.Retry{}, workflows.Control{}, workflows.Held{}, workflows.Failure{},
-		activities.Progress{}, activities.CellState{}, activities.Attempted{}, activities.Attempt{}, activities.Operations{},
+		workflows.Status{},
+		workflows.Retry{},
+		workflows.Control{},
+		workflows.Held{},
+		workflows.Failure{},
+		activities.Progress{},
+		activities.CellState{},
+		activities.Attempted{},
+		activities.Attempt{},
+		activities.Operations{},
 	} {
 		add(reflect.TypeOf(v))
 	}

@@ -44,31 +44,31 @@ func (s Status) doneBefore(round int) []RoundFigures {
 	return slices.DeleteFunc(slices.Clone(s.Done), func(r RoundFigures) bool { return r.Round >= round })
 }
 
-// Ended says whether nothing will happen any more.
+// ended says whether nothing will happen any more.
 func (s Status) ended() bool {
 	return slices.Contains([]string{StateDone, StateStopped, StateFailed, StateCancelled}, s.State)
 }
 
 // details is what the Temporal UI shows on top of the experiment.
 func (s Status) details() string {
-	text := s.Line()
+	text := []string{s.Line()}
 	if s.Base != nil {
-		text += fmt.Sprintf("\n\nuntrained: %s valid, %s optimal", percent(s.Base.ValidRate()), percent(s.Base.OptimalRate()))
+		text = append(text, fmt.Sprintf("untrained: %s valid, %s optimal", percent(s.Base.ValidRate()), percent(s.Base.OptimalRate())))
 	}
 	for _, r := range s.Done {
-		text += fmt.Sprintf("\n\nround %d: %s valid, %s optimal; next design: %s", r.Round,
-			percent(r.Rates.ValidRate()), percent(r.Rates.OptimalRate()), r.Outcome)
+		text = append(text, fmt.Sprintf("round %d: %s valid, %s optimal; next design: %s", r.Round,
+			percent(r.Rates.ValidRate()), percent(r.Rates.OptimalRate()), r.Outcome))
 	}
 	for _, skipped := range s.Skipped {
-		text += fmt.Sprintf("\n\n%s: left out", skipped)
+		text = append(text, skipped+": left out")
 	}
 	if len(s.Events) > 0 {
-		text += "\n\nwhat happened:"
+		text = append(text, "what happened:")
 	}
 	for _, e := range s.Events {
-		text += "\n\n- " + EventLine(e, s.Rounds)
+		text = append(text, "- "+EventLine(e, s.Rounds))
 	}
-	return text
+	return strings.Join(text, "\n\n")
 }
 
 // EventLine says in a line what somebody did.
