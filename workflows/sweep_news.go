@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -38,10 +39,13 @@ func (s *sweepRun) take(i int, found activities.CellFound) {
 	if before := *c; before.State != found.State || before.Round != found.Round {
 		s.fresh = true
 	}
-	c.State, c.Round, c.Cause = found.State, found.Round, ""
-	if c.State != sweep.Done && c.State != sweep.Running {
-		c.Cause = cut(found.Cause)
+	switch {
+	case found.State == sweep.Done || found.State == sweep.Running:
+		c.Cause = ""
+	case found.Cause != "" || found.State != c.State: // a look from outside does not see causes
+		c.Cause = s.cause(found)
 	}
+	c.State, c.Round = found.State, found.Round
 	if found.Rate != nil {
 		c.Rate = found.Rate
 	}
@@ -59,9 +63,26 @@ func (s *sweepRun) unsettled(c sweep.Cell) bool {
 	return c.State == sweep.Done && c.Used == nil && sweep.Metered(s.in.Limits)
 }
 
-// causeMost bounds what a sweep carries of a cell's cause; the experiment has the
-// whole sentence.
-const causeMost = 160
+// Bounds on what a sweep carries of causes: characters of one, and how many. The
+// experiments have the whole sentences.
+const (
+	causeMost  = 160
+	causesMost = 1000
+)
+
+// cause is why a cell is as it is, without what the sweep says itself.
+func (s *sweepRun) cause(found activities.CellFound) string {
+	kept := 0
+	for _, c := range s.in.Cells {
+		if c.Cause != "" {
+			kept++
+		}
+	}
+	if kept >= causesMost {
+		return ""
+	}
+	return cut(strings.TrimPrefix(found.Cause, found.Name+" "+found.State+": "))
+}
 
 func cut(s string) string {
 	if r := []rune(s); len(r) > causeMost {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -50,7 +51,7 @@ func scripted(ctx workflow.Context, in workflows.ExperimentInput) (workflows.Exp
 		return end(workflows.StateDone)
 	}
 	if in.Arm == armFails {
-		enter(workflows.StateAttention, "round 0, train: the disk is full")
+		enter(workflows.StateAttention, in.Spec.Name+" needs attention: round 0, train: the disk is full")
 	}
 	stopping, paused := false, false
 	for !stopping || paused {
@@ -412,5 +413,46 @@ func TestASweepGoesOnInANewRunWithItsCells(t *testing.T) {
 	}
 	if in.Renewed != 1 || in.Plan != "digest" || in.Began.IsZero() || len(in.Cells) != 2 || in.Cells[1].Cause != "the disk is full" || *in.Cells[0].Rate != rate || in.Cells[1].Tries != 2 {
 		t.Errorf("the new run starts with %+v", in)
+	}
+}
+
+// TestALookFromOutsideKeepsTheCause: search attributes say that a cell needs
+// attention, not why. And a cell that told nothing is found out by looking.
+func TestALookFromOutsideKeepsTheCause(t *testing.T) {
+	s := newStage(t, nil)
+	a := &activities.Sweeps{}
+	s.RegisterActivity(a)
+	looks := 0
+	s.OnActivity(a.LookAtCells, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.LookAtCellsInput) ([]activities.CellFound, error) {
+		looks++
+		found := []activities.CellFound{{Name: "look-arm-s0", State: sweep.Attention, Round: -1}}
+		if len(in.Cells) > 1 {
+			found = append(found, activities.CellFound{Name: "look-arm-s1", State: sweep.Done, Round: 1})
+		}
+		return found, nil
+	})
+	var seen workflows.SweepStatus
+	s.RegisterDelayedCallback(func() {
+		v, err := s.QueryWorkflow(workflows.QuerySweep)
+		if err == nil {
+			err = v.Get(&seen)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		s.SignalWorkflow(workflows.SignalCell, activities.CellState{Name: "look-arm-s0", State: workflows.StateDone, Validated: 2})
+	}, 5*time.Minute)
+	s.ExecuteWorkflow(workflows.Sweep, workflows.SweepInput{
+		Name: "look", Arms: []workflows.SweepArm{{Name: "arm"}}, Limits: experiment.SweepLimits{Parallel: 2},
+		Cells: []sweep.Cell{
+			{State: sweep.Attention, Round: -1, Cause: "the disk is full", Tries: 1},
+			{Seed: 1, State: sweep.Running, Round: 0, Tries: 1},
+		},
+	})
+	if err := s.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if looks == 0 || len(seen.Cells) != 2 || seen.Cells[0].Cause != "the disk is full" || seen.Cells[1].State != sweep.Done {
+		t.Errorf("after %d looks: %+v", looks, seen.Cells)
 	}
 }

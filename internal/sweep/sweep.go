@@ -14,7 +14,7 @@ import (
 // Bounds on names and numbers.
 const (
 	MaxName  = 52    // characters of a cell's name, which is an experiment's
-	MaxCells = 20000 // of one sweep
+	MaxCells = 10000 // of one sweep: all of them travel between the runs of its workflow
 )
 
 // Fault is something wrong with a declaration. At is what the declarer gave to
