@@ -139,10 +139,6 @@ func (a *app) showAround(w io.Writer, s shown) {
 	}
 }
 
-// stateLost is the state of an experiment that had not ended when its server
-// lost it; starter retry takes it up.
-const stateLost = "lost"
-
 // look gathers from the workflow and from the artifacts. Either may be missing:
 // results outlive the server, and a young experiment has none yet.
 func (a *app) look(ctx context.Context, name string) (shown, error) {
