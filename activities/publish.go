@@ -82,7 +82,12 @@ func (a *Activities) results(ctx context.Context, in PublishInput) (experiment.R
 		}
 		r.Benchmarks = append(r.Benchmarks, b)
 	}
-	return r, nil
+	var events []Event
+	if in.Operations != nil {
+		events = in.Operations.Events
+	}
+	err := Annotate(ctx, a.Steps, &r, events)
+	return r, err
 }
 
 // provenance reads what Prepare wrote. A cancelled experiment may have none.

@@ -423,6 +423,11 @@ func TestTagsNotesAndFilters(t *testing.T) {
 	if strings.Join(s.Tags, ",") != "paper" || len(s.Notes) != 1 || s.Notes[0].Text != "the GPU was shared" || !strings.HasSuffix(s.Notes[0].At, "Z") {
 		t.Errorf("tags %v, notes %+v", s.Tags, s.Notes)
 	}
+	file := filepath.Join(t.TempDir(), "r.html")
+	m.must("report", "small", "-O", file)
+	if body, err := os.ReadFile(file); err != nil || !strings.Contains(string(body), "the GPU was shared") {
+		t.Errorf("the report of %d bytes has no note: %v", len(body), err)
+	}
 	var lines []logLine
 	for line := range strings.Lines(m.must("logs", "small", "--round", "1", "--step", "train", "-o", "jsonl")) {
 		var l logLine

@@ -16,14 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 
+	"floe/activities"
+	"floe/internal/experiment"
 	"floe/workflows"
-)
-
-// Tags and notes are documents, one each, so that two people can write at the
-// same time and everything outlives the server.
-const (
-	tagPrefix  = "tag-"
-	notePrefix = "note-"
 )
 
 var tagPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._=-]{0,62}$`)
@@ -62,9 +57,9 @@ func (a *app) tag(ctx context.Context, name string, tags []string, remove bool) 
 	for _, t := range tags {
 		var err error
 		if remove {
-			err = a.steps.DeleteDoc(ctx, name, tagPrefix+t)
+			err = a.steps.DeleteDoc(ctx, name, activities.DocTag+t)
 		} else {
-			err = a.steps.PutDoc(ctx, name, tagPrefix+t, []byte(utc(time.Now())+"\n"))
+			err = a.steps.PutDoc(ctx, name, activities.DocTag+t, []byte(utc(time.Now())+"\n"))
 		}
 		if err != nil {
 			return err
@@ -125,7 +120,7 @@ func (a *app) tagsOf(ctx context.Context, name string) ([]string, error) {
 	}
 	tags := []string{}
 	for _, d := range docs {
-		if t, ok := strings.CutPrefix(d, tagPrefix); ok {
+		if t, ok := strings.CutPrefix(d, activities.DocTag); ok {
 			tags = append(tags, t)
 		}
 	}
@@ -143,15 +138,11 @@ func (a *app) tagged(ctx context.Context, tag string) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return steps.ExperimentsWith(ctx, tagPrefix+tag)
+	return steps.ExperimentsWith(ctx, activities.DocTag+tag)
 }
 
 // remark is something that a person wrote about an experiment.
-type remark struct {
-	At   string `json:"at"` // UTC
-	By   string `json:"by,omitempty"`
-	Text string `json:"text"`
-}
+type remark = experiment.DiaryEntry
 
 func (a *app) noteCmd() *cobra.Command {
 	c := &cobra.Command{
@@ -181,7 +172,7 @@ func (a *app) note(ctx context.Context, name string, text []string) error {
 		if err != nil {
 			return err
 		}
-		file := fmt.Sprintf("%s%s-%d.json", notePrefix, now.Format("20060102T150405.000000000Z"), os.Getpid())
+		file := fmt.Sprintf("%s%s-%d.json", activities.DocNote, now.Format("20060102T150405.000000000Z"), os.Getpid())
 		return a.steps.PutDoc(ctx, name, file, append(body, '\n'))
 	}
 	notes, err := a.notesOf(ctx, name)
@@ -215,7 +206,7 @@ func (a *app) notesOf(ctx context.Context, name string) ([]remark, error) {
 	}
 	notes := []remark{}
 	for _, d := range docs {
-		if !strings.HasPrefix(d, notePrefix) {
+		if !strings.HasPrefix(d, activities.DocNote) {
 			continue
 		}
 		var n remark

@@ -72,27 +72,7 @@ func (s Status) details() string {
 }
 
 // EventLine says in a line what somebody did.
-func EventLine(e activities.Event, rounds int) string {
-	line := e.At + " " + e.Verb
-	switch {
-	case e.Round < 0:
-		line += ", preparing"
-	case e.Round >= rounds:
-		line += ", benchmarks"
-	default:
-		line += fmt.Sprintf(", round %d", e.Round)
-	}
-	if e.Step != "" {
-		line += ", " + e.Step
-	}
-	if e.Reason != "" {
-		line += ": " + e.Reason
-	}
-	if len(e.Set) > 0 {
-		line += " (" + strings.Join(e.Set, "; ") + ")"
-	}
-	return line
-}
+func EventLine(e activities.Event, rounds int) string { return e.At + " " + e.Line(rounds) }
 
 // Line says in one sentence how the experiment stands.
 func (s Status) Line() string {
