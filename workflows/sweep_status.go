@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -92,27 +93,30 @@ func (s *sweepRun) show(ctx workflow.Context) {
 }
 
 func (s *sweepRun) details() string {
-	line := s.stateWord() + ": " + sweep.Count(s.in.Cells).String()
+	head := s.stateWord() + ": " + sweep.Count(s.in.Cells).String()
 	if s.in.Reason != "" {
-		line += " (" + s.in.Reason + ")"
+		head += " (" + s.in.Reason + ")"
 	}
-	causes := 0
+	parts := []string{head}
 	for i, c := range s.in.Cells {
-		if (c.State == sweep.Attention || c.State == sweep.Failed) && causes < causesShown {
-			causes++
-			line += fmt.Sprintf("\n\n%s %s: %s", s.nameOf(i), c.State, c.Cause)
+		if (c.State == sweep.Attention || c.State == sweep.Failed) && len(parts) <= causesShown {
+			parts = append(parts, s.nameOf(i)+" "+c.State+": "+c.Cause)
 		}
 	}
+	return strings.Join(append(parts, s.armTable()), "\n\n")
+}
+
+func (s *sweepRun) armTable() string {
 	tallies := make([]sweep.Tally, len(s.in.Arms))
 	for _, c := range s.in.Cells {
 		tallies[c.Arm].Add(c)
 	}
-	line += "\n\n| arm | done | running | waiting | failed | stopped | valid |\n|---|---|---|---|---|---|---|"
+	rows := []string{"| arm | done | running | waiting | failed | stopped | valid |", "|---|---|---|---|---|---|---|"}
 	for i, a := range s.in.Arms[:min(len(s.in.Arms), armsShown)] {
 		t := tallies[i]
-		line += fmt.Sprintf("\n| %s | %d | %d | %d | %d | %d | %s |", a.Name, t.Done, t.Running, t.Waiting, t.Failed, t.Stopped, s.rate(i))
+		rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %s |", a.Name, t.Done, t.Running, t.Waiting, t.Failed, t.Stopped, s.rate(i)))
 	}
-	return line
+	return strings.Join(rows, "\n")
 }
 
 // rate is the mean of an arm's last validations.
