@@ -202,19 +202,23 @@ func TestPauseResumeAndStop(t *testing.T) {
 	}
 	m.says(exitFailed, "paused already", "pause", "small")
 	m.must("resume", "small")
+	m.until("round 1's training", func() bool { p := m.progress("small"); return p.Round == 1 && p.Step == "train" })
+	m.must("pause", "small")
+	m.reaches("small", workflows.StatePaused)
 	m.must("stop", "small", "--reason", "enough for today")
 	m.must("watch", "small")
 	s := m.reaches("small", workflows.StateStopped)
-	if len(s.Results.Rounds) != 1 || s.Results.State != workflows.StateStopped {
-		t.Errorf("stopped after %d rounds, the report says %q; want one and stopped", len(s.Results.Rounds), s.Results.State)
+	if len(s.Results.Rounds) != 2 || len(s.Results.Benchmarks) != 0 || s.Results.State != workflows.StateStopped {
+		t.Errorf("stopped after %d rounds and %d benchmarks, the report says %q; want the round to be finished and nothing more",
+			len(s.Results.Rounds), len(s.Results.Benchmarks), s.Results.State)
 	}
 	if *record {
 		m.record("exp-small", "experiment-stopped.json")
-		m.record("exp-small-round-0", "round-paused.json")
+		m.record("exp-small-round-1", "round-paused.json")
 	}
 	m.says(exitOK, "ended early (stopped)", "run", spec)
-	if s := m.look("small"); s.State != workflows.StateDone || len(s.Results.Rounds) != 2 {
-		t.Errorf("run again: %s after %d rounds", s.State, len(s.Results.Rounds))
+	if s := m.look("small"); s.State != workflows.StateDone || len(s.Results.Benchmarks) != 1 {
+		t.Errorf("run again: %s with %d benchmarks", s.State, len(s.Results.Benchmarks))
 	}
 }
 
