@@ -12,7 +12,6 @@ import (
 	"io"
 	"sync"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 
@@ -116,7 +115,7 @@ func (s *Sweeps) OpenCells(ctx context.Context, in OpenCellsInput) ([]OpenedCell
 			return nil, badInput(fmt.Errorf("the plan of sweep %s has no arm %d", in.Sweep, ref.Cell.Arm))
 		}
 		spec := plan.SpecOf(ref.Cell)
-		found, err := s.Open(ctx, ref, spec)
+		found, err := s.open(ctx, ref, spec)
 		if err != nil {
 			return nil, classify(ctx, err)
 		}
@@ -125,9 +124,9 @@ func (s *Sweeps) OpenCells(ctx context.Context, in OpenCellsInput) ([]OpenedCell
 	return opened, nil
 }
 
-// Open looks at one cell that is wanted with this spec. What ended without a
+// open looks at one cell that is wanted with this spec. What ended without a
 // result counts as not there.
-func (s *Sweeps) Open(ctx context.Context, ref CellRef, spec experiment.Spec) (CellFound, error) {
+func (s *Sweeps) open(ctx context.Context, ref CellRef, spec experiment.Spec) (CellFound, error) {
 	found, known, err := s.look(ctx, ref, true)
 	if err != nil || found.State == "" {
 		return found, err
@@ -150,37 +149,11 @@ func (s *Sweeps) LookAtCells(ctx context.Context, in LookAtCellsInput) ([]CellFo
 	found := make([]CellFound, len(in.Cells))
 	for i, ref := range in.Cells {
 		activity.RecordHeartbeat(ctx, i)
-		f, err := s.Look(ctx, ref, in.Metered)
+		f, err := LookAtCell(ctx, s, ref, in.Metered)
 		if err != nil {
 			return nil, classify(ctx, err)
 		}
 		found[i] = f
 	}
 	return found, nil
-}
-
-// RetryCells has cells try again that wait for a decision.
-func (s *Sweeps) RetryCells(ctx context.Context, in RetryCellsInput) ([]RetriedCell, error) {
-	out := make([]RetriedCell, len(in.Cells))
-	for i, ref := range in.Cells {
-		activity.RecordHeartbeat(ctx, i)
-		h, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-			WorkflowID: ref.Workflow, UpdateName: in.Update, Args: []any{in.Arg},
-			WaitForStage: client.WorkflowUpdateStageCompleted,
-		})
-		if err == nil {
-			err = h.Get(ctx, nil)
-		}
-		var gone *serviceerror.NotFound
-		switch {
-		case err == nil:
-		case errors.As(err, &gone):
-			out[i].Ended = true
-		case ctx.Err() != nil:
-			return nil, classify(ctx, err)
-		default:
-			out[i].Refused = err.Error()
-		}
-	}
-	return out, nil
 }

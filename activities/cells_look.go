@@ -18,9 +18,9 @@ import (
 	"floe/internal/sweep"
 )
 
-// Look says how one cell stands: by its workflow, and where the server knows none
-// by its artifacts, which outlive the server.
-func (s *Sweeps) Look(ctx context.Context, ref CellRef, metered bool) (CellFound, error) {
+// LookAtCell says how one cell stands: by its workflow, and where the server knows
+// none by its artifacts, which outlive the server. It needs no worker.
+func LookAtCell(ctx context.Context, s *Sweeps, ref CellRef, metered bool) (CellFound, error) {
 	found, _, err := s.look(ctx, ref, metered)
 	return found, err
 }

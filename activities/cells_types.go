@@ -1,8 +1,6 @@
 package activities
 
 import (
-	"encoding/json"
-
 	"floe/internal/experiment"
 	"floe/internal/sweep"
 )
@@ -44,19 +42,4 @@ type OpenedCell struct {
 type LookAtCellsInput struct {
 	Cells   []CellRef `json:"cells"`
 	Metered bool      `json:"metered,omitempty"`
-}
-
-// RetryCellsInput has experiments that wait for a decision try again: an update
-// of this name with this argument.
-type RetryCellsInput struct {
-	Cells  []CellRef       `json:"cells"`
-	Update string          `json:"update"`
-	Arg    json.RawMessage `json:"arg"`
-}
-
-// RetriedCell says why a cell did not try again; Refused is "" when it does.
-// Ended says that there is nothing that could: it has to be started.
-type RetriedCell struct {
-	Refused string `json:"refused,omitempty"`
-	Ended   bool   `json:"ended,omitempty"`
 }

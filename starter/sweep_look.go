@@ -143,10 +143,10 @@ func (a *app) reconstruct(ctx context.Context, c client.Client, name string) (wo
 	}
 	s := workflows.SweepStatus{Name: name, State: state, Limits: p.Limits, Cells: sweep.Fresh(p)}
 	s.Arms, _ = carried(p)
-	look := activities.Sweeps{Steps: *a.steps, Client: c}
+	look := &activities.Sweeps{Steps: *a.steps, Client: c}
 	for i, cell := range p.Cells() {
 		n := p.NameOf(cell)
-		found, err := look.Look(ctx, activities.CellRef{Cell: cell, Name: n, Workflow: workflows.ExperimentID(n)}, true)
+		found, err := activities.LookAtCell(ctx, look, activities.CellRef{Cell: cell, Name: n, Workflow: workflows.ExperimentID(n)}, true)
 		if err != nil {
 			return s, err
 		}

@@ -48,7 +48,13 @@ func payloads() map[string]reflect.Type {
 	for m := range reflect.TypeFor[*activities.Activities]().Methods() {
 		add(m.Type.In(2), m.Type.Out(0))
 	}
+	for m := range reflect.TypeFor[*activities.Sweeps]().Methods() {
+		add(m.Type.In(2), m.Type.Out(0).Elem())
+	}
 	for _, v := range []any{
+		workflows.SweepExtend{},
+		workflows.SweepRetry{},
+		workflows.SweepAnswer{},
 		workflows.Status{},
 		workflows.Retry{},
 		workflows.Control{},
