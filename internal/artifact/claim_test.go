@@ -207,6 +207,21 @@ func TestALateCommitIsRefusedAlsoAfterTheOtherHasFinished(t *testing.T) {
 	}
 }
 
+func TestAHolderWhoseWorkEndedBeforeItNoticedSaysThatItWasTakenOver(t *testing.T) {
+	var log bytes.Buffer
+	s := over(artifacttest.NewMemory()) // leases of 20 s: no renewal within the test
+	s.Log = logTo(&log)
+	who := claimant("a")
+	late := held(t, s, who)
+	who.Try, who.Attempt = 2, "a2"
+	held(t, over(s.Store), who)
+	late.Release()
+	late.Release()
+	if n := strings.Count(log.String(), "taken over while it was worked on"); n != 1 {
+		t.Errorf("told %d times; want once:\n%s", n, log.String())
+	}
+}
+
 func TestALaterTryOfTheSameWorkNeedNotWait(t *testing.T) {
 	s := over(artifacttest.NewMemory()) // leases of 20 s
 	who := claimant("a")

@@ -28,7 +28,7 @@ type Hold struct {
 	lease Lease // the renewal's own
 	token int
 	who   Claimant
-	ended bool // by Commit
+	ended bool // by Commit or Release
 }
 
 func newHold(ctx context.Context, s Steps, id experiment.StepID, l Lease) *Hold {
@@ -77,13 +77,18 @@ func (h *Hold) beat() error {
 		return err
 	}
 	if end != nil {
-		h.steps.log().Warn("a step was taken over while it was worked on", "step", h.id.String(), "attempt", h.Attempt(), "by", end.By)
+		h.tellLost(end.By)
 		h.lost(ErrLost)
 		return nil
 	}
 	h.lease.Beat++
 	h.lease.Renewed = h.steps.now()
 	return h.steps.putLease(h.ctx, h.id, h.lease)
+}
+
+// tellLost logs that its work is for nothing.
+func (h *Hold) tellLost(by string) {
+	h.steps.log().Warn("a step was taken over while it was worked on", "step", h.id.String(), "attempt", h.Attempt(), "by", by)
 }
 
 // quiet ends the renewals, and returns when none is under way.
@@ -133,16 +138,21 @@ func (h *Hold) Commit(ctx context.Context, inputs any, started time.Time, files 
 }
 
 // Release gives the step up, so that another need not wait until the lease runs
-// out. After a Commit that succeeded it does nothing.
+// out. After a Commit that succeeded, or a second time,
+// it does nothing.
 func (h *Hold) Release() {
 	h.quiet()
 	defer h.lost(nil)
 	if h.ended {
 		return
 	}
+	h.ended = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), releaseWithin)
 	defer cancel()
-	_, err := h.steps.putEnd(ctx, h.id, leaseEnd{Token: h.token, How: endReleased, By: h.Attempt()})
+	end, err := h.steps.putEnd(ctx, h.id, leaseEnd{Token: h.token, How: endReleased, By: h.Attempt()})
+	if err == nil && end.How == endTaken && !errors.Is(context.Cause(h.ctx), ErrLost) {
+		h.tellLost(end.By) // its context may have ended before it could notice
+	}
 	if err != nil {
 		h.steps.log().Warn("a lease was not released; it runs out by itself", "step", h.id.String(), "token", h.token, "error", err)
 	}
