@@ -127,17 +127,15 @@ const logLines = 3
 
 // Sentence says in plain words what failed, why, and what to do.
 func (f Failure) Sentence(name string, rounds int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s needs attention: %s: %s", name, f.place(rounds), strings.TrimRight(f.Message, ".\n "))
+	text := name + " needs attention: " + f.place(rounds) + ": " + strings.TrimRight(f.Message, ".\n ")
 	if tail := f.tail(); len(tail) > 0 {
-		fmt.Fprintf(&b, " (log: %s)", strings.Join(tail, " | "))
+		text += " (log: " + strings.Join(tail, " | ") + ")"
 	}
-	fmt.Fprintf(&b, "; %s, then starter retry %s", f.remedy(name), name)
+	text += "; " + f.remedy(name) + ", then starter retry " + name
 	if f.Skippable {
-		fmt.Fprintf(&b, ", or starter skip %s", name)
+		text += ", or starter skip " + name
 	}
-	fmt.Fprintf(&b, ", or starter abort %s", name)
-	return b.String()
+	return text + ", or starter abort " + name
 }
 
 // tail is the end of the log as far as it says more than the message does.
