@@ -9,7 +9,7 @@ STAMP   := -X floe/internal/version.version=$(VERSION) -X floe/internal/version.
 SPEC    ?= examples/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev check test test-devstack race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale clean
+.PHONY: help build demo dev check test test-devstack test-model race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ race: ## the main module's tests under the race detector
 test-devstack: ## the development stack's tests
 	$(GO) test -C devstack -timeout 30m ./...
 
+test-model: ## have a small real language model design, in every context (opt-in: builds llama.cpp, takes an hour or so)
+	@scripts/test-model
+
 lint: vet ## golangci-lint with the import rules, and gofmt
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
 
@@ -63,7 +66,7 @@ sweep-scale: ## simulate a sweep of CELLS (default 5000) whose steps cost nothin
 	FLOE_SCALE_CELLS=$(CELLS) $(GO) test ./workflows -run Thousands -v -count=1 -timeout 60m
 
 histories: build ## record the histories that the replay test replays (after a change of workflows that is meant)
-	$(GO) test ./starter -run 'WholeExperiment|CancelStops|FailureWaits|PauseResume|ASweep' -count=1 -record
+	$(GO) test ./starter -run 'WholeExperiment|CancelStops|FailureWaits|PauseResume|ASweep|APersonDesigns' -count=1 -record
 
 schema: build ## write docs/experiment.schema.json anew
 	$(BIN)/starter schema > docs/experiment.schema.json

@@ -85,12 +85,13 @@ func memoSpec(info *workflowpb.WorkflowExecutionInfo) *experiment.Spec {
 // cellStates are an experiment's states as a sweep sees them; all others are of an
 // experiment under way.
 var cellStates = map[string]string{
-	"done":            sweep.Done,
-	"needs attention": sweep.Attention,
-	"paused":          sweep.Paused,
-	"stopped":         sweep.Stopped,
-	"failed":          sweep.Failed,
-	"cancelled":       sweep.Cancelled,
+	"done":                 sweep.Done,
+	"needs attention":      sweep.Attention,
+	"waiting for approval": sweep.Approval,
+	"paused":               sweep.Paused,
+	"stopped":              sweep.Stopped,
+	"failed":               sweep.Failed,
+	"cancelled":            sweep.Cancelled,
 }
 
 // CellStateOf is what an experiment's state means to a sweep.

@@ -21,22 +21,25 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	if err != nil {
 		return Designed{}, badInput(err)
 	}
-	evidence, err := plan.Evidence(ctx, a.Steps, in.Spec, e, in.Refs.Base.ID, append(roundsOf(in.Refs.Rounds), in.Round.ids()))
+	evidence, err := Evidence(ctx, a.Steps, e, in)
 	if err != nil {
 		return Designed{}, classify(ctx, err)
 	}
-	d, err := a.Designer(in.Spec.Designer)
+	d, err := a.designer(in.Spec.Designer)
 	if err != nil {
 		return Designed{}, badInput(err)
 	}
 	inputs := plan.DesignOf(in.Spec, in.Where.Round, evidence)
 	m, done, err := a.step(ctx, in.Where, in.Spec, plan.KindDesign, inputs, func(ctx context.Context, _ *artifact.Hold, report func(int, int, string)) ([]artifact.Body, error) {
 		report(0, 1, in.Spec.Designer.Kind)
-		t, err := designer.Design(ctx, d, in.Spec.Designer, evidence, designer.Limits{
-			Seed: inputs.Seed, Calls: in.ModelCalls, Tokens: in.ModelTokens,
-			Feasible: curriculum.Feasible(e, orders.Training(in.Spec, in.Where.Round+1, experiment.Curriculum{})),
-			Beat:     func(note string) { report(0, 1, note) },
-		})
+		limits, err := a.purse(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		limits.Seed = inputs.Seed
+		limits.Feasible = curriculum.Feasible(e, orders.Training(in.Spec, in.Where.Round+1, experiment.Curriculum{}))
+		limits.Beat = func(note string) { report(0, 1, note) }
+		t, err := designer.Design(ctx, d, in.Spec.Designer, evidence, limits)
 		if err != nil {
 			return nil, err
 		}
@@ -45,20 +48,40 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	if err != nil {
 		return Designed{}, err
 	}
-	return a.designed(ctx, m, done)
+	return a.designed(ctx, in, m, done)
+}
+
+// designer makes the designer that a spec asks for.
+func (a *Activities) designer(spec experiment.DesignerSpec) (designer.Designer, error) {
+	if spec.Kind == "human" {
+		return person{}, nil
+	}
+	return a.Designer(spec)
 }
 
 // designed sums up a transcript. A design that was found done costs nothing.
-func (a *Activities) designed(ctx context.Context, m artifact.Manifest, done Done) (Designed, error) {
+func (a *Activities) designed(ctx context.Context, in DesignInput, m artifact.Manifest, done Done) (Designed, error) {
 	var t experiment.Transcript
 	if err := a.Steps.ReadJSON(ctx, m, FileTranscript, &t); err != nil {
 		return Designed{}, classify(ctx, err)
 	}
 	out := Designed{Done: done, Outcome: t.Outcome, Rationale: brief(t.Rationale), Changes: len(t.Changes)}
+	if t.Outcome == designer.OutcomeFallback {
+		out.State = StateFallback
+	}
 	if !done.Reused {
 		out.ModelCalls = len(t.Attempts)
 		for _, c := range t.Attempts {
 			out.ModelTokens += c.PromptTokens + c.CompletionTokens
+		}
+	}
+	if in.Skip != "" {
+		return out, nil // a person has just said that the curriculum stays
+	}
+	if out.NeedsApproval = plan.NeedsApproval(in.Spec, in.Where.Round, t); out.NeedsApproval != "" {
+		var err error
+		if out.Decided, err = a.found(ctx, in, m.ID); err != nil {
+			return Designed{}, classify(ctx, err)
 		}
 	}
 	return out, nil
@@ -73,22 +96,3 @@ func brief(s string) string {
 	}
 	return string(r[:most-1]) + "…"
 }
-
-// roundsOf names the steps of finished rounds.
-func roundsOf(refs []RoundRefs) []plan.Round {
-	rounds := make([]plan.Round, len(refs))
-	for i, r := range refs {
-		rounds[i] = r.ids()
-	}
-	return rounds
-}
-
-func (r RoundRefs) ids() plan.Round {
-	return plan.Round{
-		Number: r.Round, Curriculum: r.Curriculum.ID, Dataset: r.Dataset.ID, Policy: r.Policy.ID,
-		Scorecard: r.Scorecard.ID, Design: r.Design.ID,
-	}
-}
-
-// Rounds names the steps of the rounds of some refs, for a plan.
-func Rounds(r Refs) []plan.Round { return roundsOf(r.Rounds) }

@@ -121,10 +121,19 @@ func (a *Activities) roundResult(ctx context.Context, refs RoundRefs) (experimen
 	return experiment.RoundResult{
 		Round: refs.Round, Curriculum: e.Curriculum, Conformance: &conformance, Training: &e.Training,
 		Scorecard: &e.Scorecard, Transcript: &transcript,
-		Steps: []experiment.StepRef{
-			ref("generate", refs.Dataset), ref("train", refs.Policy), ref("validate", refs.Scorecard), ref("design", refs.Design),
-		},
+		Steps: append([]experiment.StepRef{
+			ref("generate", refs.Dataset), ref("train", refs.Policy), ref("validate", refs.Scorecard),
+		}, designSteps(refs)...),
 	}, nil
+}
+
+// designSteps are the designer's call and, where there was one, the decision
+// about it.
+func designSteps(refs RoundRefs) []experiment.StepRef {
+	if refs.Proposal.ID.Key == "" {
+		return []experiment.StepRef{ref("design", refs.Design)}
+	}
+	return []experiment.StepRef{ref("design", refs.Proposal), ref("decision", refs.Design)}
 }
 
 func ref(step string, d Done) experiment.StepRef {

@@ -33,5 +33,5 @@ func (a *Activities) keep(ctx context.Context, in DesignInput) (Designed, error)
 	if err != nil {
 		return Designed{}, err
 	}
-	return a.designed(ctx, m, done)
+	return a.designed(ctx, in, m, done)
 }

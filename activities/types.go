@@ -41,7 +41,9 @@ type RoundRefs struct {
 	Dataset    Done `json:"dataset"`
 	Policy     Done `json:"policy"`
 	Scorecard  Done `json:"scorecard"`
-	Design     Done `json:"design"` // the proposal for the next round
+	Design     Done `json:"design"` // what the next round uses: the proposal, or the decision about it
+	// Proposal is the designer's call where a person decided about it.
+	Proposal Done `json:"proposal,omitzero"`
 }
 
 // BenchmarkRefs are the artifacts of one held-out set.
@@ -162,14 +164,25 @@ type DesignInput struct {
 	Skip string `json:"skip,omitempty"`
 }
 
+// StateFallback is the name by which a design is found of which nothing could be
+// used, in histories, logs and reports.
+const StateFallback = "design_fallback"
+
 // Designed is a proposal and what it cost.
 type Designed struct {
 	Done
-	Outcome     string `json:"outcome"`
+	Outcome string `json:"outcome"`
+	// State is StateFallback if nothing could be used, for who reads the history.
+	State       string `json:"state,omitempty"`
 	Rationale   string `json:"rationale"`
 	Changes     int    `json:"changes"`
 	ModelCalls  int    `json:"model_calls"`
 	ModelTokens int    `json:"model_tokens"`
+	// NeedsApproval says why a person must decide before the proposal is used;
+	// empty if none must.
+	NeedsApproval string `json:"needs_approval,omitempty"`
+	// Decided is the decision, if an earlier run of the experiment has one.
+	Decided *Decided `json:"decided,omitempty"`
 }
 
 // PublishInput writes the report.

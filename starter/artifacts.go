@@ -119,7 +119,7 @@ func stepsOf(r activities.Refs) []placed {
 	for _, round := range r.Rounds {
 		at := fmt.Sprintf("round-%d/", round.Round)
 		all = append(all, placed{at + "generate", round.Dataset}, placed{at + "train", round.Policy},
-			placed{at + "validate", round.Scorecard}, placed{at + "design", round.Design})
+			placed{at + "validate", round.Scorecard}, placed{at + "proposal", round.Proposal}, placed{at + "design", round.Design})
 	}
 	for _, b := range r.Benchmarks {
 		at := fmt.Sprintf("benchmark-%d/", b.Agents)

@@ -60,12 +60,8 @@ func (a *app) orderCancel(ctx context.Context, run client.WorkflowRun, reason st
 	if err := a.temporal.SignalWorkflow(ctx, run.GetID(), run.GetRunID(), workflows.SignalControl, order); err != nil {
 		return err
 	}
-	s, err := a.resolved()
-	if err != nil {
-		return err
-	}
-	_, err = a.temporal.WorkflowService().RequestCancelWorkflowExecution(ctx, &workflowservice.RequestCancelWorkflowExecutionRequest{
-		Namespace: s.Namespace(), Reason: reason,
+	_, err := a.temporal.WorkflowService().RequestCancelWorkflowExecution(ctx, &workflowservice.RequestCancelWorkflowExecutionRequest{
+		Namespace: a.settings.Namespace(), Reason: reason,
 		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: run.GetID(), RunId: run.GetRunID()},
 	})
 	return err

@@ -100,11 +100,7 @@ func (a *app) saveReport(ctx context.Context, name, file string) (string, error)
 		return "", err
 	}
 	if file == "" {
-		s, err := a.resolved()
-		if err != nil {
-			return "", err
-		}
-		file = filepath.Join(s.Data, "reports", name+".html")
+		file = filepath.Join(a.settings.Data, "reports", name+".html")
 	}
 	return file, writeFile(file, body)
 }

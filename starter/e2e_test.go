@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,7 +97,8 @@ type machine struct {
 	log  *logged
 	done chan error
 
-	ended bool // by the test
+	ended    bool          // by the test
+	patience time.Duration // with one command; 0: five minutes
 }
 
 // logged takes in what a running program prints, while a test reads it.
@@ -154,7 +156,7 @@ func bootOn(t *testing.T, data string, env ...string) *machine {
 // shut stops the services with an interrupt, as a person would.
 func (m *machine) shut() {
 	if err := m.dev.Process.Signal(os.Interrupt); err != nil {
-		m.t.Errorf("interrupt starter dev: %v", err)
+		m.t.Errorf("interrupt starter dev: %v\n%s", err, m.log)
 		return
 	}
 	select {
@@ -176,7 +178,7 @@ func (m *machine) shut() {
 // starter runs the command line to its end.
 func (m *machine) starter(args ...string) (stdout, stderr string, code int) {
 	m.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(m.patience, 5*time.Minute))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(programs, "starter"), append(args, "--data", m.data)...)
 	cmd.Dir = m.t.TempDir()
@@ -488,6 +490,21 @@ func TestKilledServicesLoseNothing(t *testing.T) {
 	}
 	if log := m.log.String(); strings.Count(log, "starting it again") < 4 {
 		t.Errorf("the supervisor tells of fewer than four deaths:\n%s", log)
+	}
+}
+
+// TestAStackThatComesBackIsWaitedFor asks at once after the stack was killed.
+func TestAStackThatComesBackIsWaitedFor(t *testing.T) {
+	m := boot(t)
+	for range 3 {
+		pid := m.child("devstack")
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		m.must("list")
+		if now := m.child("devstack"); now == pid {
+			t.Errorf("process %d answered after it was killed", pid)
+		}
 	}
 }
 

@@ -29,6 +29,8 @@ const (
 // is the run's, or says what to decide.
 func (a *app) follow(ctx context.Context, c client.Client, run client.WorkflowRun) error {
 	view := newView(a.err, a.color(a.err))
+	name := workflows.ExperimentName(run.GetID())
+	view.decide = append([]string{a.command("design show "+name, a.repeatData()...)}, a.decideWith(name)...)
 	defer view.close()
 	ended := make(chan error, 1)
 	go func() { ended <- await(ctx, run, view) }()

@@ -14,7 +14,7 @@ import (
 
 // states are those that a list can be filtered by, in the order of a life.
 var states = []string{
-	workflows.StatePreparing, workflows.StateRunning, workflows.StateBenchmarking, workflows.StateAttention, workflows.StatePaused,
+	workflows.StatePreparing, workflows.StateRunning, workflows.StateBenchmarking, workflows.StateWaiting, workflows.StateAttention, workflows.StatePaused,
 	workflows.StateCancelling, workflows.StateDone, workflows.StateStopped, workflows.StateFailed, workflows.StateCancelled,
 }
 
@@ -52,6 +52,9 @@ func (f *filter) query(now time.Time) (string, error) {
 			return
 		}
 		parts = append(parts, fmt.Sprintf("%s = '%s'", attr, value))
+	}
+	if f.state == "waiting" { // for short
+		f.state = workflows.StateWaiting
 	}
 	switch status, ok := ended[f.state]; {
 	case ok:

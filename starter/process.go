@@ -24,7 +24,7 @@ const (
 type process struct {
 	name    string
 	program string
-	args    func(again bool) []string
+	args    func() []string
 	log     *os.File
 	say     func(string, ...any)
 	cancel  context.CancelFunc
@@ -33,7 +33,7 @@ type process struct {
 
 // startProcess starts a program and keeps it running until stop. What makes it
 // give up is sent to failed.
-func startProcess(name, log string, args func(bool) []string, say func(string, ...any), failed chan<- error) (*process, error) {
+func startProcess(name, log string, args func() []string, say func(string, ...any), failed chan<- error) (*process, error) {
 	program, err := sibling(name)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (p *process) keep(ctx context.Context) error {
 	brief := 0 // starts in a row that did not last
 	for again := false; ; again = true {
 		started := time.Now()
-		err := p.once(ctx, again)
+		err := p.once(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -93,8 +93,8 @@ func (p *process) keep(ctx context.Context) error {
 			brief = 0
 		}
 		exit, ok := errors.AsType[*exec.ExitError](err)
-		killed := ok && !exit.Exited()
-		if brief > 0 && !killed && !again || brief == restarts {
+		passing := ok && (!exit.Exited() || exit.ExitCode() == exitUnreachable) // killed, or the stack is away
+		if brief > 0 && !passing && !again || brief == restarts {
 			return fmt.Errorf("%s ended (%w); its last words in %s:\n%s", p.name, err, p.log.Name(), tail(p.log.Name(), 8))
 		}
 		p.say("%s ended (%v); starting it again", p.name, err)
@@ -108,8 +108,8 @@ func (p *process) keep(ctx context.Context) error {
 
 // once runs the program until it ends or the context does; then it gets SIGTERM,
 // and SIGKILL if it does not listen.
-func (p *process) once(ctx context.Context, again bool) error {
-	cmd := exec.CommandContext(ctx, p.program, p.args(again)...) //nolint:gosec // floe's own programs
+func (p *process) once(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, p.program, p.args()...) //nolint:gosec // floe's own programs
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second

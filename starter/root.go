@@ -84,9 +84,9 @@ step is durable: kill anything, start it again, and the run goes on.
 			root.AddCommand(c)
 		}
 	}
-	add("run", a.runCmd(), a.sweepCmd(), a.validateCmd(), a.watchCmd(), a.retryCmd(), a.planCmd(), a.forkCmd(), a.rerunCmd())
+	add("run", a.runCmd(), a.sweepCmd(), a.validateCmd(), a.watchCmd(), a.designCmd(), a.retryCmd(), a.planCmd(), a.forkCmd(), a.rerunCmd())
 	add("run", a.steerCmds()...)
-	add("see", a.listCmd(), a.showCmd(), a.reportCmd(), a.artifactsCmd(), a.logsCmd(), a.tagCmd(), a.noteCmd())
+	add("see", a.listCmd(), a.showCmd(), a.transcriptCmd(), a.reportCmd(), a.artifactsCmd(), a.logsCmd(), a.tagCmd(), a.noteCmd())
 	add("env", a.environmentCmds()...)
 	add("here", a.demoCmd(), a.devCmd(), a.gcCmd(), a.schemaCmd(), a.deploymentCmd(), a.versionCmd())
 	usageErrors(root)
@@ -136,28 +136,15 @@ func terminal(w io.Writer) bool {
 // say writes a line for people to stderr.
 func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
 
-// resolved settles the connection settings, once.
-func (a *app) resolved() (connect.Settings, error) {
-	if a.settings == nil {
-		s, err := connect.Resolve(a.flags)
-		if err != nil {
-			return s, err
-		}
-		a.settings = &s
-	}
-	return *a.settings, nil
-}
-
 // client dials Temporal, once.
 func (a *app) client(ctx context.Context) (client.Client, error) {
 	if a.temporal != nil {
 		return a.temporal, nil
 	}
-	s, err := a.resolved()
-	if err != nil {
-		return nil, err
-	}
-	a.temporal, err = s.Dial(ctx, nil)
+	err := a.patiently(ctx, func(s connect.Settings) (err error) {
+		a.temporal, err = s.Dial(ctx, nil)
+		return err
+	})
 	return a.temporal, err
 }
 
@@ -166,16 +153,14 @@ func (a *app) store(ctx context.Context) (*artifact.Steps, error) {
 	if a.steps != nil {
 		return a.steps, nil
 	}
-	s, err := a.resolved()
-	if err != nil {
-		return nil, err
-	}
-	store, err := s.Store(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a.steps = &artifact.Steps{Store: store}
-	return a.steps, nil
+	err := a.patiently(ctx, func(s connect.Settings) error {
+		store, err := s.Store(ctx)
+		if err == nil {
+			a.steps = &artifact.Steps{Store: store}
+		}
+		return err
+	})
+	return a.steps, err
 }
 
 // reconnect forgets connections: services have just been started.

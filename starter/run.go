@@ -284,8 +284,8 @@ func stateWord(s enumspb.WorkflowExecutionStatus) string {
 
 // uiURL is the page of a run in the Temporal UI; empty if no UI is known.
 func (a *app) uiURL(run client.WorkflowRun) string {
-	s, err := a.resolved()
-	if err != nil || s.UI == "" {
+	s := a.settings // settled by whoever got the run
+	if s == nil || s.UI == "" {
 		return ""
 	}
 	url := strings.TrimRight(s.UI, "/") + "/namespaces/" + s.Namespace() + "/workflows/" + run.GetID()

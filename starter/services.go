@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -34,7 +35,8 @@ func (p *ports) register(fs *pflag.FlagSet) {
 // are started again when they die.
 type services struct {
 	data    string
-	ports   ports
+	mu      sync.Mutex
+	ports   ports // as asked for, then as they are; under mu
 	say     func(format string, args ...any)
 	lock    *os.File
 	running []*process // in the order of their start
@@ -77,20 +79,28 @@ func (s *services) up(ctx context.Context) error {
 	if err := waitStack(ctx, s.data, s.failed); err != nil {
 		return err
 	}
+	s.keepPorts()
 	return s.start("worker", //nolint:contextcheck // as above
-		func(bool) []string { return []string{"--data", s.data} })
+		func() []string { return []string{"--data", s.data} })
 }
 
-// stackArgs keeps the ports when a stack that died is started again: the worker
-// and everybody else hold on to its addresses.
-func (s *services) stackArgs(again bool) []string {
-	p := s.ports
-	if info, err := stack.Read(s.data); again && err == nil {
-		p = ports{portOf(info.Temporal), portOf(info.UI), portOf(info.S3)}
-	}
+// stackArgs are the arguments of the stack, at its first start and later ones.
+func (s *services) stackArgs() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return []string{
-		"--data", s.data, "-q", "--temporal-port", strconv.Itoa(p.temporal),
-		"--ui-port", strconv.Itoa(p.ui), "--s3-port", strconv.Itoa(p.s3),
+		"--data", s.data, "-q", "--temporal-port", strconv.Itoa(s.ports.temporal),
+		"--ui-port", strconv.Itoa(s.ports.ui), "--s3-port", strconv.Itoa(s.ports.s3),
+	}
+}
+
+// keepPorts holds on to the ports of the running stack: when it dies it is started
+// again on them, since the worker and everybody else know its addresses.
+func (s *services) keepPorts() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if info, err := stack.Read(s.data); err == nil {
+		s.ports = ports{portOf(info.Temporal), portOf(info.UI), portOf(info.S3)}
 	}
 }
 
@@ -110,7 +120,7 @@ func portOf(address string) int {
 	return n
 }
 
-func (s *services) start(name string, args func(again bool) []string) error {
+func (s *services) start(name string, args func() []string) error {
 	p, err := startProcess(name, filepath.Join(s.data, "logs", name+".log"), args, s.say, s.failed)
 	if err == nil {
 		s.running = append(s.running, p)

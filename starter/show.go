@@ -97,6 +97,11 @@ func (a *app) show(ctx context.Context, name string) error {
 	}
 	return a.emit(s, func(w io.Writer) error {
 		fmt.Fprintln(w, s.headline())
+		if s.Status != nil && s.Status.Waits() {
+			for _, l := range append([]string{a.command("design show "+s.Name, a.repeatData()...)}, a.decideWith(s.Name)...) {
+				fmt.Fprintf(w, "  %s\n", l)
+			}
+		}
 		if s.Failure != "" && s.State != workflows.StateAttention {
 			fmt.Fprintf(w, "%s\n", s.Failure)
 		}

@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
+	"floe/activities"
 	"floe/internal/experiment"
 	"floe/workflows"
 )
@@ -24,6 +27,7 @@ type view struct {
 	last    workflows.Status
 	tenth   int // progress at the last plain line, in tenths
 	quiet   string
+	decide  []string // what to type while a person is waited for
 }
 
 // newView redraws in place where the terminal is wide enough for a frame.
@@ -37,9 +41,12 @@ func (v *view) show(s workflows.Status) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.quiet = ""
-	if v.live {
+	switch {
+	case v.live && s.Waits():
+		v.draw(append(v.history(s), v.gate(s)...))
+	case v.live:
 		v.draw(append(v.history(s), v.bar(s)))
-	} else {
+	default:
 		v.lines(s)
 	}
 	v.last = s
@@ -72,11 +79,15 @@ func (v *view) draw(lines []string) {
 	if v.drawn > 0 {
 		fmt.Fprintf(v.w, "\x1b[%dA\x1b[J", v.drawn)
 	}
+	v.drawn = 0
 	for _, l := range lines {
 		fmt.Fprintln(v.w, l)
+		v.drawn += 1 + max(0, utf8.RuneCountInString(escapes.ReplaceAllString(l, ""))-1)/max(1, v.columns)
 	}
-	v.drawn = len(lines)
 }
+
+// escapes are the codes of colours, which take no room.
+var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // history is one line per thing that is known already.
 func (v *view) history(s workflows.Status) []string {
@@ -85,7 +96,24 @@ func (v *view) history(s workflows.Status) []string {
 		lines = append(lines, fmt.Sprintf("  untrained   %s", figures(*s.Base)))
 	}
 	for _, r := range s.Done {
-		lines = append(lines, fmt.Sprintf("  round %-2d    %s   next design: %s", r.Round, figures(r.Rates), r.Outcome))
+		lines = append(lines, fmt.Sprintf("  round %-2d    %s   next design: %s", r.Round, figures(r.Rates), v.outcome(r.Outcome)))
+	}
+	return lines
+}
+
+// outcome names a design's outcome, one of which nothing was used loudly.
+func (v *view) outcome(outcome string) string {
+	if outcome == workflows.Fallback {
+		return v.paint("1;31", activities.StateFallback+", the last curriculum stays")
+	}
+	return outcome
+}
+
+// gate says that a person is waited for, and what they can type.
+func (v *view) gate(s workflows.Status) []string {
+	lines := []string{v.paint("1;33", fmt.Sprintf("%s: %s: %s", s.Position(), s.State, s.Waiting.Reason))}
+	for _, l := range v.decide {
+		lines = append(lines, "  "+l)
 	}
 	return lines
 }
@@ -136,7 +164,13 @@ func (v *view) lines(s workflows.Status) {
 		fmt.Fprintf(v.w, "untrained: %s\n", figures(*s.Base))
 	}
 	for _, r := range s.Done[min(len(v.last.Done), len(s.Done)):] {
-		fmt.Fprintf(v.w, "round %d: %s; next design: %s\n", r.Round, figures(r.Rates), r.Outcome)
+		fmt.Fprintf(v.w, "round %d: %s; next design: %s\n", r.Round, figures(r.Rates), v.outcome(r.Outcome))
+	}
+	if s.Waits() {
+		if !v.last.Waits() || v.last.Waiting.Round != s.Waiting.Round {
+			fmt.Fprintln(v.w, strings.Join(v.gate(s), "\n"))
+		}
+		return
 	}
 	if s.State != v.last.State && (s.State == workflows.StatePaused || s.State == workflows.StateCancelling) {
 		fmt.Fprintln(v.w, s.Line())

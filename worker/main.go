@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"floe/internal/connect"
+	"floe/internal/endpoint"
 	"floe/internal/temporalclient"
 	"floe/internal/version"
 	"floe/workflows"
@@ -44,6 +45,7 @@ type settings struct {
 	flags      connect.Flags
 	work       int
 	jobs       int
+	endpoints  string // file
 	deployment string
 	build      string
 }
@@ -69,6 +71,7 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 	s.flags.Register(fs)
 	fs.IntVar(&s.work, "work", 4, "CPU activities at the same time (generating, scoring, designing)")
 	fs.IntVar(&s.jobs, "jobs", 1, "training jobs at the same time: one per device")
+	fs.StringVar(&s.endpoints, "endpoints", "", "`FILE` that names endpoints of language models and where their keys are ("+endpoint.EnvFile+")")
 	fs.StringVar(&s.deployment, "deployment", "", "worker deployment `NAME`: experiments stay with the build that started them (docs/deploying.md)")
 	fs.StringVar(&s.build, "build", version.Get().Build(), "`ID` of this build within the deployment")
 	show := fs.Bool("version", false, "print the version")
@@ -95,6 +98,13 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 // serve polls until the context ends, then lets running activities stop.
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error) {
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	directory, err := endpoint.Load(s.endpoints)
+	if err != nil {
+		return exitUsage, err
+	}
+	for _, missing := range directory.Missing() {
+		logger.Warn("an endpoint cannot be asked before its key is there", "error", missing)
+	}
 	to, err := connect.Resolve(s.flags)
 	if _, away := errors.AsType[*connect.NoStackError](err); away {
 		return exitUnreachable, err
@@ -124,7 +134,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (int, erro
 	} else if n > 0 {
 		logger.Info("swept unfinished uploads", "count", n)
 	}
-	work, jobs := workers(c, wire(c, store, logger), s)
+	work, jobs := workers(c, wire(c, store, directory, logger), s)
 	fmt.Fprintf(stdout, "worker ready: temporal %s · namespace %s · artifacts %s%s\n", opts.HostPort, opts.Namespace, store.URL(""), s.deployed())
 	return pollUntil(ctx, work, jobs)
 }

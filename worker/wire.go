@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -16,9 +15,8 @@ import (
 
 	"floe/activities"
 	"floe/internal/artifact"
-	"floe/internal/designer"
-	"floe/internal/designer/openai"
-	"floe/internal/designer/rule"
+	designers "floe/internal/designer/all"
+	"floe/internal/endpoint"
 	"floe/internal/env/all"
 	"floe/internal/experiment"
 	"floe/internal/version"
@@ -32,25 +30,17 @@ const stopTimeout = 20 * time.Second
 const heartbeatThrottle = time.Second
 
 // wire is the only list of adapters.
-func wire(c client.Client, store artifact.Store, log *slog.Logger) *activities.Activities {
+func wire(c client.Client, store artifact.Store, directory endpoint.Directory, log *slog.Logger) *activities.Activities {
 	build := provenance()
 	return &activities.Activities{
 		Steps:       artifact.Steps{Store: store, Version: build.Version, Host: build.Host, Log: log},
 		Environment: all.Open,
-		Designer:    newDesigner,
+		Designer:    designers.With(directory),
 		Tell: func(ctx context.Context, id string, p activities.Progress) error {
 			return c.SignalWorkflow(ctx, id, "", workflows.SignalProgress, p)
 		},
 		Build: build,
 	}
-}
-
-// newDesigner makes a designer: a model behind an endpoint, or a rule.
-func newDesigner(spec experiment.DesignerSpec) (designer.Designer, error) {
-	if spec.Kind == "openai" {
-		return openai.New(openai.Settings{Endpoint: cmp.Or(spec.Endpoint, os.Getenv("OPENAI_BASE_URL")), Model: spec.Model, Key: os.Getenv("OPENAI_API_KEY")})
-	}
-	return rule.New(spec.Kind)
 }
 
 func provenance() experiment.Provenance {

@@ -142,6 +142,7 @@ func (e *arm) control(ctx workflow.Context, c Control) {
 		e.tellRound(ctx)
 	case VerbStop:
 		e.stopping = true
+		e.release(ctx)
 		if e.pausing {
 			e.pausing = false
 			e.tellRound(ctx)

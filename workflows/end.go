@@ -35,7 +35,7 @@ func (e *arm) end(ctx workflow.Context, cause error) error {
 	}
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	e.status.State = state
+	e.status.State, e.status.Waiting = state, nil
 	e.status.Cause = fmt.Sprintf("%s %s: %s", e.spec.Name, state, e.why(cause, cancelled))
 	workflow.SetCurrentDetails(ctx, e.status.details())
 	// What could not be told must not hide why the experiment ended.

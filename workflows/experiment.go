@@ -99,6 +99,7 @@ func open(ctx workflow.Context, in ExperimentInput, cancel workflow.CancelFunc) 
 	if err := e.listen(ctx); err != nil {
 		return nil, err
 	}
+	e.listenWaiting(ctx)
 	return e, e.enter(ctx, StatePreparing)
 }
 

@@ -31,12 +31,17 @@ const (
 	// SignalCell goes from an experiment to the sweep that it is a cell of, with
 	// an activities.CellState, on each change of its state.
 	SignalCell = "cell"
+	// SignalWaiting tells an experiment that its round waits for a person, or no
+	// longer does; SignalRelease tells the round that nobody needs to decide any more.
+	SignalWaiting = "waiting"
+	SignalRelease = "release"
 )
 
 // States of an experiment, as in the search attribute FloeState.
 const (
 	StatePreparing    = "preparing"
 	StateRunning      = "running"
+	StateWaiting      = "waiting for approval" // of a person; costs nothing
 	StateBenchmarking = "benchmarking"
 	StateDone         = "done"
 	StateAttention    = "needs attention" // a step failed for good; somebody decides

@@ -37,6 +37,7 @@ type RoundResult struct {
 
 // Round generates, trains, validates and designs. Each step's artifact is the
 // next one's input, so a round that is run again goes on where the last one ended.
+// Where a person must decide about the design, the round waits for them.
 func Round(ctx workflow.Context, in RoundInput) (RoundResult, error) {
 	curriculum, policy := in.startingPoint()
 	refs := activities.RoundRefs{Round: in.Where.Round, Curriculum: curriculum}
@@ -78,9 +79,19 @@ func Round(ctx workflow.Context, in RoundInput) (RoundResult, error) {
 		return RoundResult{}, err
 	}
 	refs.Design = designed.Done
+	if designed.NeedsApproval != "" {
+		decided, err := in.decided(ctx, refs, designed)
+		if err != nil {
+			return RoundResult{}, fmt.Errorf("decide: %w", err)
+		}
+		if decided != nil {
+			refs.Proposal, refs.Design = designed.Done, decided.Done
+			designed.Outcome, designed.Rationale = decided.Outcome, decided.Rationale
+		}
+	}
 
 	note(ctx, in, "done: %s valid, %s optimal; design %s: %s", percent(scored.Rates.ValidRate()),
-		percent(scored.Rates.OptimalRate()), designed.Outcome, designed.Rationale)
+		percent(scored.Rates.OptimalRate()), loud(designed.Outcome), designed.Rationale)
 	return RoundResult{refs, scored.Rates, designed.Outcome, designed.ModelCalls, designed.ModelTokens}, nil
 }
 

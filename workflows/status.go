@@ -30,6 +30,8 @@ type Status struct {
 	Stopping bool               `json:"stopping,omitempty"`
 	Skipped  []string           `json:"skipped,omitempty"` // benchmarks that were left out
 	Events   []activities.Event `json:"events,omitempty"`
+	// Waiting is the proposal that a person has to decide about, in StateWaiting.
+	Waiting *Waiting `json:"waiting,omitempty"`
 }
 
 // RoundFigures is one finished round in a status.
@@ -49,6 +51,9 @@ func (s Status) ended() bool {
 	return slices.Contains([]string{StateDone, StateStopped, StateFailed, StateCancelled}, s.State)
 }
 
+// Waits says whether a person has to decide before the experiment goes on.
+func (s Status) Waits() bool { return s.State == StateWaiting && s.Waiting != nil }
+
 // details is what the Temporal UI shows on top of the experiment.
 func (s Status) details() string {
 	text := []string{s.Line()}
@@ -57,7 +62,7 @@ func (s Status) details() string {
 	}
 	for _, r := range s.Done {
 		text = append(text, fmt.Sprintf("round %d: %s valid, %s optimal; next design: %s", r.Round,
-			percent(r.Rates.ValidRate()), percent(r.Rates.OptimalRate()), r.Outcome))
+			percent(r.Rates.ValidRate()), percent(r.Rates.OptimalRate()), loud(r.Outcome)))
 	}
 	for _, skipped := range s.Skipped {
 		text = append(text, skipped+": left out")
@@ -87,6 +92,9 @@ func (s Status) Line() string {
 		return withReason("cancelling", s.Reason) + "; waits for " + s.work() + " to end"
 	}
 	line := s.work()
+	if s.Waits() {
+		line = fmt.Sprintf("%s: %s: %s; see starter design show %s", s.Position(), s.State, s.Waiting.Reason, s.Name)
+	}
 	if s.Pausing {
 		line += withReason("; pauses after this step", s.Reason)
 	}
@@ -140,3 +148,14 @@ func (s Status) Position() string {
 
 // show makes the status visible in the UI.
 func (s Status) show(ctx workflow.Context) { workflow.SetCurrentDetails(ctx, s.details()) }
+
+// Fallback is the outcome of a design of which nothing could be used.
+const Fallback = "fallback"
+
+// loud makes a design that was not used stand out among those that were.
+func loud(outcome string) string {
+	if outcome == Fallback {
+		return "**" + activities.StateFallback + "** (nothing usable came; the last curriculum stays)"
+	}
+	return outcome
+}

@@ -66,10 +66,12 @@ func (s *sweepRun) stateWord() string {
 		return StateStopping
 	case s.in.Mode == modePause:
 		return StatePaused
-	case t.Running > 0 || t.Waiting > t.Paused:
+	case t.Running > 0 || t.Waiting > t.Paused+t.Approval:
 		return StateRunning
 	case t.Failed > 0:
 		return StateAttention
+	case t.Approval > 0:
+		return StateWaiting
 	default:
 		return StatePaused
 	}
@@ -99,7 +101,7 @@ func (s *sweepRun) details() string {
 	}
 	parts := []string{head}
 	for i, c := range s.in.Cells {
-		if (c.State == sweep.Attention || c.State == sweep.Failed) && len(parts) <= causesShown {
+		if (c.State == sweep.Attention || c.State == sweep.Failed || c.State == sweep.Approval) && len(parts) <= causesShown {
 			parts = append(parts, s.nameOf(i)+" "+c.State+": "+c.Cause)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 
 	"floe/activities"
 	"floe/internal/experiment"
@@ -31,7 +32,8 @@ type stage struct {
 
 	trained    []activities.TrainInput
 	registered []activities.PrepareInput
-	failDesign int // so many designs fail for good
+	failDesign int                                              // so many designs fail for good
+	design     func(activities.DesignInput) activities.Designed // if not the usual one
 }
 
 func spec() experiment.Spec {
@@ -55,6 +57,8 @@ func newStage(t *testing.T, train func(context.Context, activities.TrainInput) (
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	s := &stage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
+	// On a busy machine a workflow's goroutine may not be run for a second.
+	s.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
 	workflows.Register(s)
 	a := &activities.Activities{}
 	s.RegisterActivity(a)
@@ -86,6 +90,9 @@ func newStage(t *testing.T, train func(context.Context, activities.TrainInput) (
 	})
 	s.OnActivity(a.Design, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.DesignInput) (activities.Designed, error) {
 		s.rounds = append(s.rounds, in)
+		if s.design != nil {
+			return s.design(in), nil
+		}
 		if s.failDesign > 0 {
 			s.failDesign--
 			return activities.Designed{}, temporal.NewNonRetryableApplicationError("no such model", activities.KindModel, nil)

@@ -14,7 +14,7 @@ import (
 // checkSpec finds what is wrong between fields that are right one by one. It
 // needs no environment.
 func checkSpec(d *decoder, spec experiment.Spec) {
-	r, g := spec.Reward, spec.Designer
+	r := spec.Reward
 	if r.FullTokens <= r.FreeTokens && d.sound("reward.full_tokens", "reward.free_tokens") {
 		d.Add(d.at("reward.full_tokens", "reward.free_tokens"), "reward.full_tokens",
 			"found %d; want more than free_tokens, which is %d", r.FullTokens, r.FreeTokens)
@@ -23,14 +23,10 @@ func checkSpec(d *decoder, spec experiment.Spec) {
 		d.Add(d.at("reward.accuracy_low", "reward.accuracy_top"), "reward.accuracy_low",
 			"found %v; want at most accuracy_top, which is %v", r.AccuracyLow, r.AccuracyTop)
 	}
-	if _, given := d.given["designer.model"]; g.Kind == "openai" && !given {
-		d.Add(d.at("designer.kind"), "designer.model", "found nothing; want the name of the model that kind openai asks")
-	}
-	d.checkURL("designer.endpoint", g.Endpoint)
+	checkDesigner(d, spec)
 }
 
-// checkURL refuses an address that is no plain http URL. Faults never repeat
-// what could be a password.
+// checkURL refuses an address that is no plain http URL.
 func (d *decoder) checkURL(path, text string) {
 	if text == "" {
 		return
@@ -40,6 +36,8 @@ func (d *decoder) checkURL(path, text string) {
 	}
 }
 
+// plainURL refuses an address that is no plain http URL. Its errors never repeat
+// what could be a password.
 func plainURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

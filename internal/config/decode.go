@@ -161,6 +161,10 @@ func (d *decoder) text(f field, n *yaml.Node, path string) string {
 		s, _ := d.Choice(n, path, f.enum)
 		return s
 	}
+	if f.lines > 0 {
+		s, _ := d.Lines(n, path, f.wanted(), f.lines)
+		return s
+	}
 	s, ok := d.Text(n, path, f.wanted(), maxText)
 	if ok && f.pattern != nil && !f.pattern.MatchString(s) {
 		d.Refuse(n, path, f.wanted())

@@ -23,6 +23,7 @@ type field struct {
 	pattern  *regexp.Regexp
 	want     string
 	required bool
+	lines    int // most characters of a text that may have several lines; 0 for one line
 }
 
 // fieldsOf reads the tags of a struct type. A tag that makes no sense is a
@@ -43,6 +44,9 @@ func fieldsOf(t reflect.Type) []field {
 		}
 		if pattern := tag.Get("pattern"); pattern != "" {
 			f.pattern = regexp.MustCompile(pattern)
+		}
+		if lines := tag.Get("lines"); lines != "" {
+			f.lines = int(bound(tag, "lines", 0))
 		}
 		if f.key == "" || f.doc == "" {
 			panic(fmt.Sprintf("field %s of %s needs the tags yaml and doc", t.Field(i).Name, t))
@@ -67,7 +71,7 @@ func bound(tag reflect.StructTag, key string, side int) float64 {
 
 // entry is the field of a list's entries.
 func (f field) entry() field {
-	return field{key: f.key, typ: f.typ.Elem(), in: f.each, enum: f.enum, pattern: f.pattern, want: f.want}
+	return field{key: f.key, typ: f.typ.Elem(), in: f.each, enum: f.enum, pattern: f.pattern, want: f.want, lines: f.lines}
 }
 
 // wanted says in words what a string field takes.

@@ -9,6 +9,7 @@ import (
 
 	"floe/internal/config/strict"
 	"floe/internal/curriculum"
+	"floe/internal/designer"
 	"floe/internal/env"
 	"floe/internal/experiment"
 )
@@ -43,19 +44,20 @@ func (s schema) document(title string, fields, defs object) ([]byte, error) {
 // schema describes types, with what the environments know.
 type schema struct{ envs []env.Environment }
 
-// describer is how a field is described that only the environments know, or that
+// describer is how a field is described that only the environments or the designers know, or that
 // a sweep file says in a form of its own.
 func describer(path string) (describe func(schema) object, special bool) {
 	describe, special = map[string]func(schema) object{
-		"environment":      schema.names,
-		"validation.sizes": schema.sizeList,
-		"validation.knobs": schema.knobs,
-		"curriculum":       schema.curriculum,
-		"base":             schema.base,
-		"arms":             schema.arms,
-		"matrix":           schema.matrix,
-		"include":          schema.include,
-		"exclude":          schema.exclude,
+		"designer.sections": schema.sections,
+		"environment":       schema.names,
+		"validation.sizes":  schema.sizeList,
+		"validation.knobs":  schema.knobs,
+		"curriculum":        schema.curriculum,
+		"base":              schema.base,
+		"arms":              schema.arms,
+		"matrix":            schema.matrix,
+		"include":           schema.include,
+		"exclude":           schema.exclude,
 	}[path]
 	return describe, special
 }
@@ -102,17 +104,21 @@ func (s schema) value(f field, path string) object {
 		return text(f)
 	case reflect.Float64:
 		return bounded(object{{"type", "number"}}, "minimum", "maximum", f.in.Min, f.in.Max)
-	case reflect.Bool:
-		return object{{"type", "boolean"}}
 	case reflect.Int, reflect.Int64:
 		return bounded(object{{"type", "integer"}}, "minimum", "maximum", f.in.Min, f.in.Max)
+	case reflect.Bool:
+		return object{{"type", "boolean"}}
 	default:
 		panic(fmt.Sprintf("%s is of type %s, which has no schema", path, f.typ))
 	}
 }
 
 func text(f field) object {
-	o := object{{"type", "string"}, {"minLength", 1}, {"maxLength", maxText}}
+	most := maxText
+	if f.lines > 0 {
+		most = f.lines
+	}
+	o := object{{"type", "string"}, {"minLength", 1}, {"maxLength", most}}
 	if len(f.enum) > 0 {
 		return object{{"enum", f.enum}}
 	}
@@ -155,8 +161,13 @@ func (s schema) names() object {
 	return object{{"enum", names}}
 }
 
-func (s schema) sizeList() object {
-	return object{{"type", "array"}, {"items", object{{"enum", s.sizes()}}}, {"uniqueItems", true}, {"minItems", 1}}
+func (s schema) sizeList() object { return words(s.sizes()) }
+
+func (schema) sections() object { return words(designer.Sections()) }
+
+// words is a list of some of these, each once.
+func words(of []string) object {
+	return object{{"type", "array"}, {"items", object{{"enum", of}}}, {"uniqueItems", true}, {"minItems", 1}}
 }
 
 // sizes are the sizes of all environments, each once.

@@ -80,7 +80,7 @@ func TestSetsAreReadAsStrictlyAsTheFile(t *testing.T) {
 		},
 		{
 			"a password", "designer.endpoint=http://me:pw@host/",
-			"--set designer.endpoint=http://...@host/: found a user or password in the address, and files hold no secrets; want an http or https URL",
+			"--set designer.endpoint=http://...@host/: found a user or password in the address, and files hold no secrets; want an http or https URL, or a name in the worker's endpoints file",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -120,19 +120,21 @@ func TestSchemaKnowsTheFieldsAndTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"$schema":                                           `"https://json-schema.org/draft/2020-12/schema"`,
-		"additionalProperties":                              "false",
-		"required":                                          `["name"]`,
-		"properties/rounds":                                 `{"default":3,"description":"Rounds of generate, train, validate, design (paper: 3).","maximum":100,"minimum":1,"type":"integer"}`,
-		"properties/name/pattern":                           `"^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$"`,
-		"properties/environment/enum":                       `["lake","lake"]`,
-		"properties/designer/properties/kind/enum":          `["fixed","random","learnability","openai"]`,
-		"properties/trainer/additionalProperties":           "false",
-		"properties/benchmarks/properties/agents/default":   "[3,4,5]",
-		"properties/benchmarks/properties/agents/items":     `{"maximum":5,"minimum":2,"type":"integer"}`,
-		"properties/validation/properties/sizes/items/enum": `["2x2","3x3","4x4","10x10"]`,
+		"$schema":                                                              `"https://json-schema.org/draft/2020-12/schema"`,
+		"additionalProperties":                                                 "false",
+		"required":                                                             `["name"]`,
+		"properties/rounds":                                                    `{"default":3,"description":"Rounds of generate, train, validate, design (paper: 3).","maximum":100,"minimum":1,"type":"integer"}`,
+		"properties/name/pattern":                                              `"^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$"`,
+		"properties/environment/enum":                                          `["lake","lake"]`,
+		"properties/designer/properties/kind/enum":                             `["fixed","random","uniform","linear","learnability","regret","replay","human","openai","trained","base"]`,
+		"properties/designer/properties/sections/items":                        `{"enum":["failures","guidelines","history","designed-history","summary","training"]}`,
+		"properties/designer/properties/guidelines/maxLength":                  "20000",
+		"properties/trainer/additionalProperties":                              "false",
+		"properties/benchmarks/properties/agents/default":                      "[3,4,5]",
+		"properties/benchmarks/properties/agents/items":                        `{"maximum":5,"minimum":2,"type":"integer"}`,
+		"properties/validation/properties/sizes/items/enum":                    `["2x2","3x3","4x4","10x10"]`,
 		"properties/validation/properties/knobs/properties/hole_ratio/maximum": "0.5",
-		"$defs/row/required": `["data_ratio"]`,
+		"$defs/row/required":                                                   `["data_ratio"]`,
 	} {
 		var node any = doc
 		for step := range strings.SplitSeq(path, "/") {

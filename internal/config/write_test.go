@@ -55,8 +55,13 @@ designer:
   model: "no"
   temperature: 0
   max_tokens: 4096
+  thinking: default
+  structured: none
   repairs: 2
+  missing: keep
   min_share: 0
+  trivial: warn
+  approve: false
 benchmarks:
   agents: []
   instances: 150
@@ -65,6 +70,7 @@ limits:
   attempts: 5
   model_calls: 100
   model_tokens: 1000000
+  model_cost: 0
 `
 
 func TestMarshalWritesAllThatRuns(t *testing.T) {
@@ -85,10 +91,10 @@ func TestWhatIsWrittenIsReadBackTheSame(t *testing.T) {
 	for _, sets := range [][]string{
 		nil,
 		{"curriculum={sizes: {3x3: {data_ratio: 0.3333333}, 4x4: {data_ratio: 0.6666667, wait_ratio: 1e-7}}}"},
-		{"designer.model='0x10'"},
-		{"designer.model=\"a: \\\"b\\\" #c\""},
-		{"designer.model='~'"},
-		{"designer.model='2026-11-29'"},
+		{"designer.kind=openai", "designer.model='0x10'"},
+		{"designer.kind=openai", "designer.model=\"a: \\\"b\\\" #c\""},
+		{"designer.kind=openai", "designer.model='~'"},
+		{"designer.kind=openai", "designer.model='2026-11-29'"},
 		{"name='12'"},
 		{"name='1e3'"},
 		{"name=3x3"},

@@ -19,8 +19,6 @@ var sectionFiles embed.FS
 var templates = template.Must(template.New("").Option("missingkey=error").Funcs(template.FuncMap{
 	"join":     strings.Join,
 	"add":      func(a, b int) int { return a + b },
-	"bySize":   scorecard.BySize,
-	"byGroup":  scorecard.ByGroup,
 	"headline": headline,
 	"number":   number,
 	"percent":  percent,
@@ -30,6 +28,7 @@ var templates = template.Must(template.New("").Option("missingkey=error").Funcs(
 	"rate":     rate,
 	"setting":  setting,
 	"share":    share,
+	"trim":     strings.TrimSpace,
 	"whole":    func(v float64) string { return strconv.FormatFloat(math.Round(v), 'f', -1, 64) },
 }).ParseFS(sectionFiles, "sections/*.md"))
 
@@ -42,16 +41,32 @@ type view struct {
 	Shown  Shown
 }
 
+// FailureRows are the lines of the failure breakdown: each size as a whole, then
+// its groups where there are several, and last all sizes together.
+func (v view) FailureRows() []scorecard.Row {
+	groups := scorecard.ByGroup(*v.Shown.Failures)
+	var rows []scorecard.Row
+	for _, of := range scorecard.BySize(*v.Shown.Failures) {
+		rows = append(rows, of)
+		for _, g := range groups {
+			if len(v.Groups) > 1 && g.Size == of.Size {
+				rows = append(rows, g)
+			}
+		}
+	}
+	return rows
+}
+
 // Compose words the sections of a context and joins them with the task and the
-// form of the answer into the prompt. It fails on unknown contexts and depths, and
+// form of the answer into the prompt. It fails on contexts that make no sense, and
 // on evidence that contradicts itself.
-func Compose(e Evidence, context, details string) ([]experiment.Section, string, error) {
-	shown, err := Show(e, context, details)
+func Compose(e Evidence, c Context) ([]experiment.Section, string, error) {
+	shown, err := Show(e, c)
 	if err != nil {
 		return nil, "", err
 	}
 	v := view{e.Space, e.Checks, e.Groups, shown}
-	sections, err := v.sections(context)
+	sections, err := v.sections(c.Sections)
 	if err != nil {
 		return nil, "", err
 	}
@@ -59,11 +74,7 @@ func Compose(e Evidence, context, details string) ([]experiment.Section, string,
 	return sections, prompt, err
 }
 
-func (v view) sections(context string) ([]experiment.Section, error) {
-	names, err := sectionsOf(context)
-	if err != nil {
-		return nil, err
-	}
+func (v view) sections(names []string) ([]experiment.Section, error) {
 	var sections []experiment.Section
 	for _, name := range names {
 		text, err := render(fileOf(name), v)

@@ -1,6 +1,7 @@
 package designer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,20 +11,28 @@ import (
 
 // Context is what a designer sees: named sections, in order.
 type Context struct {
-	Name     string
+	Name     string // "V1" to "V6", or "custom"
 	Sections []string
+	Details  string // depth of the training section
+	// Guidelines is a text that takes the place of the guidelines section's own;
+	// empty for ours.
+	Guidelines string
 }
 
-// Contexts are the paper's six. A new one is a row here; a section that says
-// something new is a row in sectionTable and a file under sections.
+// Contexts are the paper's six. A new one is a row here and a word in the enum of
+// experiment.DesignerSpec; a section that says something new is a row in
+// sectionTable and a file under sections.
 var Contexts = []Context{
-	{"V1", []string{"failures"}},
-	{"V2", []string{"failures", "guidelines"}},
-	{"V3", []string{"failures", "guidelines", "history"}},
-	{"V4", []string{"failures", "guidelines", "designed-history"}},
-	{"V5", []string{"failures", "guidelines", "designed-history", "summary"}},
-	{"V6", []string{"failures", "guidelines", "designed-history", "training"}},
+	{Name: "V1", Sections: []string{"failures"}},
+	{Name: "V2", Sections: []string{"failures", "guidelines"}},
+	{Name: "V3", Sections: []string{"failures", "guidelines", "history"}},
+	{Name: "V4", Sections: []string{"failures", "guidelines", "designed-history"}},
+	{Name: "V5", Sections: []string{"failures", "guidelines", "designed-history", "summary"}},
+	{Name: "V6", Sections: []string{"failures", "guidelines", "designed-history", "training"}},
 }
+
+// CustomContext is the name of a context whose sections the experiment lists.
+const CustomContext = "custom"
 
 // Depths of the training section.
 const (
@@ -35,11 +44,14 @@ const (
 // is not in here, so neither a template nor a rule can leak it.
 type Shown struct {
 	Failures   *experiment.Scorecard // of the round just finished; nil when not shown
-	Guidelines bool
+	Guidelines *Guidelines
 	History    *History
 	Summary    *Summary
 	Training   *Training
 }
+
+// Guidelines is general advice. Own is the experiment's text; empty for ours.
+type Guidelines struct{ Own string }
 
 // History is rounds with their curricula and validation results.
 type History struct {
@@ -71,46 +83,88 @@ type FullTraining struct {
 var sectionTable = []struct {
 	name string
 	file string
-	show func(s *Shown, e Evidence, details string)
+	show func(s *Shown, e Evidence, c Context)
 }{
-	{"failures", "failures.md", func(s *Shown, e Evidence, _ string) { card := e.current().Scorecard; s.Failures = &card }},
-	{"guidelines", "guidelines.md", func(s *Shown, _ Evidence, _ string) { s.Guidelines = true }},
-	{"history", "history.md", func(s *Shown, e Evidence, _ string) { s.History = &History{Rounds: results(e.History)} }},
-	{"designed-history", "history.md", func(s *Shown, e Evidence, _ string) { s.History = &History{results(e.History[1:]), true} }},
-	{"summary", "summary.md", func(s *Shown, e Evidence, _ string) { s.Summary = &Summary{e.lastRationale()} }},
-	{"training", "training.md", func(s *Shown, e Evidence, details string) { s.Training = training(e, details) }},
+	{"failures", "failures.md", func(s *Shown, e Evidence, _ Context) { card := e.current().Scorecard; s.Failures = &card }},
+	{"guidelines", "guidelines.md", func(s *Shown, _ Evidence, c Context) { s.Guidelines = &Guidelines{c.Guidelines} }},
+	{"history", "history.md", func(s *Shown, e Evidence, _ Context) { s.History = &History{Rounds: results(e.History)} }},
+	{"designed-history", "history.md", func(s *Shown, e Evidence, _ Context) { s.History = &History{results(e.History[1:]), true} }},
+	{"summary", "summary.md", func(s *Shown, e Evidence, _ Context) { s.Summary = &Summary{e.lastRationale()} }},
+	{"training", "training.md", func(s *Shown, e Evidence, c Context) { s.Training = training(e, c.Details) }},
+}
+
+// Sections are the names of all sections that a context can have.
+func Sections() []string {
+	names := make([]string, len(sectionTable))
+	for i, row := range sectionTable {
+		names[i] = row.name
+	}
+	return names
+}
+
+// ContextOf is the context that a spec asks for: a row of Contexts, or the
+// sections it lists. The error says everything that is wrong with it.
+func ContextOf(spec experiment.DesignerSpec) (Context, error) {
+	c, err := named(spec)
+	if err != nil {
+		return Context{}, err
+	}
+	c.Details, c.Guidelines = spec.Details, spec.Guidelines
+	return c, errors.Join(c.faults()...)
+}
+
+func named(spec experiment.DesignerSpec) (Context, error) {
+	if spec.Context == CustomContext {
+		return Context{Name: CustomContext, Sections: slices.Clone(spec.Sections)}, nil
+	}
+	var known []string
+	for _, c := range Contexts {
+		if c.Name == spec.Context {
+			return c, nil
+		}
+		known = append(known, c.Name)
+	}
+	return Context{}, fmt.Errorf("context %q; want one of %s, %s", spec.Context, strings.Join(known, ", "), CustomContext)
+}
+
+func (c Context) faults() (errs []error) {
+	if len(c.Sections) == 0 {
+		errs = append(errs, fmt.Errorf("context %s has no sections; want at least one of %s", c.Name, strings.Join(Sections(), ", ")))
+	}
+	for i, name := range c.Sections {
+		switch {
+		case !slices.Contains(Sections(), name):
+			errs = append(errs, fmt.Errorf("section %q; want one of %s", name, strings.Join(Sections(), ", ")))
+		case slices.Contains(c.Sections[:i], name):
+			errs = append(errs, fmt.Errorf("section %s a second time; want each once", name))
+		}
+	}
+	if c.Shows("history") && c.Shows("designed-history") {
+		errs = append(errs, errors.New("sections history and designed-history; want one of them: the first holds all of the second"))
+	}
+	if c.Details != DetailsBookkeeping && c.Details != DetailsFull {
+		errs = append(errs, fmt.Errorf("depth of training details %q; want %s or %s", c.Details, DetailsBookkeeping, DetailsFull))
+	}
+	return errs
+}
+
+// Shows says whether a context has one of these sections.
+func (c Context) Shows(sections ...string) bool {
+	return slices.ContainsFunc(sections, func(s string) bool { return slices.Contains(c.Sections, s) })
 }
 
 // Show picks what a context shows of the evidence.
-func Show(e Evidence, context, details string) (Shown, error) {
-	names, err := sectionsOf(context)
-	if err != nil {
-		return Shown{}, err
-	}
-	if details != DetailsBookkeeping && details != DetailsFull {
-		return Shown{}, fmt.Errorf("depth of training details %q; want %s or %s", details, DetailsBookkeeping, DetailsFull)
-	}
-	if err := e.validate(); err != nil {
+func Show(e Evidence, c Context) (Shown, error) {
+	if err := errors.Join(append(c.faults(), e.validate())...); err != nil {
 		return Shown{}, err
 	}
 	var s Shown
 	for _, row := range sectionTable {
-		if slices.Contains(names, row.name) {
-			row.show(&s, e, details)
+		if c.Shows(row.name) {
+			row.show(&s, e, c)
 		}
 	}
 	return s, nil
-}
-
-func sectionsOf(context string) ([]string, error) {
-	var known []string
-	for _, c := range Contexts {
-		if c.Name == context {
-			return c.Sections, nil
-		}
-		known = append(known, c.Name)
-	}
-	return nil, fmt.Errorf("context %q; want one of %s", context, strings.Join(known, ", "))
 }
 
 // results are rounds without what belongs to other sections.

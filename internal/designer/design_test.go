@@ -126,7 +126,7 @@ func TestADesignerSeesNoMoreThanItsContext(t *testing.T) {
 	spec := v3
 	spec.Context = "V1"
 	design(t, d, spec, designer.Limits{})
-	if s := d.asked.Shown; s.History != nil || s.Summary != nil || s.Training != nil || s.Guidelines || s.Failures == nil {
+	if s := d.asked.Shown; s.History != nil || s.Summary != nil || s.Training != nil || s.Guidelines != nil || s.Failures == nil {
 		t.Errorf("V1 shows %+v", s)
 	}
 	spec.Context = "V4"

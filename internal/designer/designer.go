@@ -17,14 +17,13 @@ import (
 	"strconv"
 	"time"
 
-	"floe/internal/curriculum"
 	"floe/internal/env"
 	"floe/internal/experiment"
 )
 
 // Version changes whenever the same evidence would give another prompt, or the
 // same reply another curriculum; it is part of a design's key.
-const Version = "1"
+const Version = "2"
 
 // Designer proposes the next curriculum. It may be asked again after an error
 // that is no *FinalError, and stops early when ctx ends.
@@ -41,8 +40,13 @@ type Request struct {
 	Reader Reader // understands a reply to the prompt
 	// Seed names this design's stream of draws (see experiment.Seed).
 	Seed string
-	// Calls and Tokens are what model calls may still use.
+	// Calls, Tokens and Cost are what model calls may still use; a Cost of nil is
+	// no bound.
 	Calls, Tokens int
+	Cost          *float64
+	// Record keeps a model call as soon as it was made, so that what it cost counts
+	// whatever becomes of this design. Never nil.
+	Record func(experiment.Attempt) error
 	// Beat says that the designer is alive and what it does. Never nil.
 	Beat func(note string)
 }
@@ -83,6 +87,12 @@ type Limits struct {
 	Seed   string // of the experiment and this design
 	Calls  int    // model calls left to the experiment, repairs included
 	Tokens int    // tokens left to the experiment, prompt and reply
+	// Cost is the money left to the experiment, in the currency of the endpoint's
+	// prices; nil is no bound.
+	Cost *float64
+	// Record keeps each model call as soon as it was made; its error ends the
+	// design. May be nil.
+	Record func(experiment.Attempt) error
 	// Feasible says why no task can be drawn from a row, which a legal curriculum
 	// may hold too (see curriculum.Feasible); nil if that cannot happen.
 	Feasible func(experiment.Row) error
@@ -117,28 +127,39 @@ func Design(ctx context.Context, d Designer, spec experiment.DesignerSpec, e Evi
 	if len(p.Attempts) > 0 {
 		t.Prompt = req.Prompt
 	}
-	settling{e.Space, e.current().Curriculum, spec.MinShare, l.Feasible}.settle(&t, p)
+	settled := Settling{e.Space, e.current().Curriculum, spec.MinShare, l.Feasible}.Settle(p)
+	settled.enter(&t)
+	t.Measures = e.measures(settled)
+	e.guard(spec.Trivial, &t)
 	return t, nil
 }
 
 func newRequest(spec experiment.DesignerSpec, e Evidence, l Limits) (Request, []experiment.Section, error) {
-	if err := e.validate(); err != nil {
-		return Request{}, nil, err
-	}
-	sections, prompt, err := Compose(e, spec.Context, spec.Details)
+	context, err := ContextOf(spec)
 	if err != nil {
 		return Request{}, nil, err
 	}
-	shown, err := Show(e, spec.Context, spec.Details)
+	sections, prompt, err := Compose(e, context)
+	if err != nil {
+		return Request{}, nil, err
+	}
+	shown, err := Show(e, context)
 	if err != nil {
 		return Request{}, nil, err
 	}
 	return Request{
 		Spec: spec, Space: e.Space, Shown: shown, Prompt: prompt,
-		Reader: NewReader(e.Space, e.current().Curriculum),
+		Reader: NewReader(e.Space, e.current().Curriculum, spec.Missing),
 		Seed:   l.Seed + "/round " + strconv.Itoa(e.Round),
-		Calls:  l.Calls, Tokens: l.Tokens, Beat: l.beat(),
+		Calls:  l.Calls, Tokens: l.Tokens, Cost: l.Cost, Record: l.record(), Beat: l.beat(),
 	}, sections, nil
+}
+
+func (l Limits) record() func(experiment.Attempt) error {
+	if l.Record == nil {
+		return func(experiment.Attempt) error { return nil }
+	}
+	return l.Record
 }
 
 func (l Limits) beat() func(string) {
@@ -146,91 +167,4 @@ func (l Limits) beat() func(string) {
 		return func(string) {}
 	}
 	return l.Beat
-}
-
-// settling is what decides between a proposal and its use.
-type settling struct {
-	space    env.Space
-	previous experiment.Curriculum
-	minShare float64
-	feasible func(experiment.Row) error
-}
-
-// settle decides what is used: the proposal brought to what is legal and can be
-// drawn, or the last curriculum.
-func (s settling) settle(t *experiment.Transcript, p Proposal) {
-	t.Asked = experiment.Curriculum{Rows: []experiment.Row{}}
-	if p.Fallback == "" {
-		t.Asked = complete(p.Asked, s.previous, s.space)
-		p.Fallback = s.use(t, p)
-	}
-	if p.Fallback != "" {
-		t.Outcome = OutcomeFallback
-		t.Rationale = "The last curriculum stays: " + p.Fallback
-		t.Used = s.previous.Clone()
-	}
-	t.Changes = append([]experiment.Change{}, curriculum.Diff(s.previous, t.Used)...)
-}
-
-// use projects what was asked, and says why if nothing of it can be used.
-func (s settling) use(t *experiment.Transcript, p Proposal) (unusable string) {
-	used, repairs := curriculum.Project(t.Asked, s.previous, s.space, s.minShare)
-	if s.feasible != nil {
-		fitted, more, err := curriculum.Fit(used, s.space, s.feasible)
-		if err != nil {
-			return err.Error()
-		}
-		used, repairs = fitted, append(repairs, more...)
-	}
-	t.Used = used
-	t.Repairs = append(append([]string(nil), p.Notes...), repairs...)
-	t.Outcome = outcome(p, repairs)
-	return ""
-}
-
-func outcome(p Proposal, repairs []string) string {
-	switch {
-	case len(repairs) > 0:
-		return OutcomeProjected
-	case p.Normalised:
-		return OutcomeNormalised
-	}
-	return OutcomeOK
-}
-
-// complete adds the sizes and knobs that a proposal leaves out, as they stand.
-func complete(asked, previous experiment.Curriculum, space env.Space) experiment.Curriculum {
-	var full experiment.Curriculum
-	for _, size := range space.Sizes {
-		row, ok := asked.Row(size)
-		if !ok {
-			row = experiment.Row{Size: size, DataRatio: standing(previous, size).DataRatio}
-		}
-		full.Rows = append(full.Rows, withKnobs(row, standing(previous, size), space))
-	}
-	return full
-}
-
-// standing is a size's present row. A size that the last curriculum does not
-// know gets no samples and default knobs.
-func standing(previous experiment.Curriculum, size string) experiment.Row {
-	if row, ok := previous.Row(size); ok {
-		return row
-	}
-	return experiment.Row{Size: size}
-}
-
-func withKnobs(row, standing experiment.Row, space env.Space) experiment.Row {
-	full := experiment.Row{Size: row.Size, DataRatio: row.DataRatio}
-	for _, k := range space.Knobs {
-		v, ok := row.Knob(k.Name)
-		if !ok {
-			v, ok = standing.Knob(k.Name)
-		}
-		if !ok {
-			v = k.Default
-		}
-		full.Knobs = append(full.Knobs, experiment.Knob{Name: k.Name, Value: v})
-	}
-	return full
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"floe/internal/designer/behaviour"
 	"floe/internal/env"
 	"floe/internal/experiment"
 )
@@ -71,4 +72,18 @@ func (e Evidence) validate() error {
 		return fmt.Errorf("evidence: %w", err)
 	}
 	return nil
+}
+
+// measures describe how the designer behaved; nil after a fallback, when it
+// proposed nothing.
+func (e Evidence) measures(s Settled) *experiment.Measures {
+	if s.Outcome == OutcomeFallback {
+		return nil
+	}
+	rounds := make([]behaviour.Round, len(e.History))
+	for i, r := range e.History {
+		rounds[i] = behaviour.Round{Curriculum: complete(r.Curriculum, r.Curriculum, e.Space), Scorecard: r.Scorecard}
+	}
+	m := behaviour.Measure(s.Asked, rounds, e.Space)
+	return &m
 }

@@ -38,6 +38,7 @@ func parseNumber(n *yaml.Node) (value float64, percent, ok bool) {
 func (r Reader) judge(a *answer) Reading {
 	normalised := a.scalePercent()
 	normalised = r.scaleHundred(a) || normalised
+	r.checkMissing(a)
 	r.checkRanges(a)
 	if len(a.faults) > 0 {
 		return a.reading()
@@ -75,7 +76,7 @@ func (a *answer) scalePercent() bool {
 	for i := range a.cells {
 		a.cells[i].value /= 100
 	}
-	a.notes = append(a.notes, "percent signs were read as hundredths")
+	a.note("percent signs were read as hundredths")
 	return true
 }
 
@@ -91,7 +92,7 @@ func (r Reader) scaleHundred(a *answer) bool {
 			a.cells[i].value /= 100
 		}
 	}
-	a.notes = append(a.notes, "data_ratio summed to about 100 and was read in hundredths")
+	a.note("data_ratio summed to about 100 and was read in hundredths")
 	return true
 }
 
@@ -130,25 +131,45 @@ func (a *answer) value(size, field string) (float64, bool) {
 	return a.cells[i].value, true
 }
 
-// sum completes the answer with what stands and brings its shares to 1. Sizes
-// that were left out keep their samples if that makes the sum; if the shares that
-// were given make it alone, the rest can only be meant to get none.
+// checkMissing refuses sizes without a data_ratio if the experiment wants that. A
+// size that was named, with knobs alone, is refused as well where left out means
+// no samples: who sets its knobs hardly means that.
+func (r Reader) checkMissing(a *answer) {
+	if r.missing != MissingZero && r.missing != MissingRefuse {
+		return
+	}
+	var missing []string
+	for _, size := range r.space.Sizes {
+		_, given := a.value(size, dataRatio)
+		if !given && (r.missing == MissingRefuse || slices.Contains(a.rows, size)) {
+			missing = append(missing, size)
+		}
+	}
+	if len(missing) > 0 {
+		a.fault(ClassMissing, "no data_ratio was given for %s; want one for every size, 0 for no samples", strings.Join(missing, ", "))
+	}
+}
+
+// sum completes the answer with what stands and brings its shares to 1. Where
+// sizes that were left out keep their rows, they keep their samples too if that
+// comes nearer to a sum of 1 than leaving them none.
 func (r Reader) sum(a *answer) (asked experiment.Curriculum, scaled bool) {
 	given, kept := r.shares(a)
-	total, keep := given+kept, true
-	if !(math.Abs(total-1) <= sumTolerance) {
-		total, keep = given, false
+	total, keep := given, false
+	if whole := given + kept; r.missing != MissingZero && math.Abs(whole-1) <= math.Abs(given-1) {
+		total, keep = whole, true
 	}
 	if !(math.Abs(total-1) <= sumTolerance) {
-		a.fault(ClassBadSum, "%s", sumFault(given, kept))
+		a.fault(ClassBadSum, "%s", r.sumFault(given, kept))
 		return experiment.Curriculum{}, false
 	}
 	asked = r.assemble(a, keep)
 	if math.Abs(total-1) <= sumExact {
+		a.trace.say("data_ratio sums to 1.")
 		return asked, false
 	}
 	normalise(asked, total)
-	a.notes = append(a.notes, fmt.Sprintf("data_ratio summed to %s and was brought to 1", number(total)))
+	a.note("data_ratio summed to %s and was brought to 1", number(total))
 	return asked, true
 }
 
@@ -164,9 +185,12 @@ func normalise(c experiment.Curriculum, total float64) {
 	}
 }
 
-func sumFault(given, kept float64) string {
-	if kept == 0 {
+func (r Reader) sumFault(given, kept float64) string {
+	switch {
+	case kept == 0:
 		return fmt.Sprintf("data_ratio sums to %s over all sizes; want 1", number(given))
+	case r.missing == MissingZero:
+		return fmt.Sprintf("data_ratio sums to %s over the sizes given, and the others get no samples; want 1", number(given))
 	}
 	return fmt.Sprintf("data_ratio sums to %s over the sizes given, and the sizes left out have %s now; want a data_ratio for every size, 1 in all", number(given), number(kept))
 }
@@ -175,29 +199,36 @@ func sumFault(given, kept float64) string {
 // says whether sizes without a data_ratio keep their samples.
 func (r Reader) assemble(a *answer, keep bool) experiment.Curriculum {
 	var given experiment.Curriculum
+	var kept, emptied []string
 	for _, size := range r.space.Sizes {
-		row := experiment.Row{Size: size}
-		var ok bool
-		if row.DataRatio, ok = a.value(size, dataRatio); !ok {
-			row.DataRatio = r.left(a, size, keep)
+		share, ok := a.value(size, dataRatio)
+		switch stands := standing(r.previous, size).DataRatio; {
+		case ok:
+		case keep:
+			share = stands
+			kept = append(kept, size+" "+number(share))
+		default:
+			emptied = append(emptied, size)
 		}
-		for _, k := range r.space.Knobs {
-			if v, ok := a.value(size, k.Name); ok {
-				row.Knobs = append(row.Knobs, experiment.Knob{Name: k.Name, Value: v})
-			}
-		}
-		given.Rows = append(given.Rows, row)
+		given.Rows = append(given.Rows, experiment.Row{Size: size, DataRatio: share, Knobs: r.knobs(a, size)})
+	}
+	if len(kept) > 0 {
+		a.note("given no data_ratio, these keep theirs: %s", strings.Join(kept, ", "))
+	}
+	if len(emptied) > 0 {
+		a.note("given no data_ratio, these get no samples: %s", strings.Join(emptied, ", "))
 	}
 	return complete(given, r.previous, r.space)
 }
 
-// left is the share of a size that was given none, noted.
-func (r Reader) left(a *answer, size string, keep bool) float64 {
-	share := standing(r.previous, size).DataRatio
-	if !keep && share > 0 {
-		a.notes = append(a.notes, fmt.Sprintf("%s was left out and gets no samples: the others sum to 1", size))
-		return 0
+// knobs are those that were given for a size.
+func (r Reader) knobs(a *answer, size string) (given []experiment.Knob) {
+	for _, k := range r.space.Knobs {
+		if v, ok := a.value(size, k.Name); ok {
+			given = append(given, experiment.Knob{Name: k.Name, Value: v})
+		} else if slices.Contains(a.rows, size) {
+			a.note("%s was given no %s and keeps its own", size, k.Name)
+		}
 	}
-	a.notes = append(a.notes, fmt.Sprintf("%s was given no data_ratio and keeps %s", size, number(share)))
-	return share
+	return given
 }

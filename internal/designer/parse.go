@@ -15,8 +15,9 @@ import (
 	"floe/internal/env"
 )
 
-// mostBlock bounds what is parsed.
-const mostBlock = 64 << 10
+// mostBlock bounds what is parsed: ten times what an answer needs. It also makes
+// reading linear, since the YAML parser is not where there are many comments.
+const mostBlock = 16 << 10
 
 const dataRatio = curriculum.FieldShare
 
@@ -31,8 +32,17 @@ type cell struct {
 type answer struct {
 	rationale string
 	cells     []cell
+	rows      []string // the sizes that were given, in the answer's order
 	notes     []string
 	faults    []fault
+	trace     *trace
+}
+
+// note tells of something that was decided about the answer.
+func (a *answer) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	a.notes = append(a.notes, text)
+	a.trace.say("%s.", text)
 }
 
 type fault struct {
@@ -59,13 +69,14 @@ func (a *answer) reading() Reading {
 }
 
 // block reads one candidate.
-func (r Reader) block(text string) Reading {
+func (r Reader) block(text string, t *trace) Reading {
 	root, class, err := parse(text)
 	if err != nil {
 		return refuse(class, "%v", err)
 	}
-	var a answer
+	a := answer{trace: t}
 	r.root(&a, root)
+	r.tellSizes(&a)
 	if len(a.faults) > 0 {
 		return a.reading()
 	}
@@ -112,56 +123,58 @@ func (r Reader) root(a *answer, n *yaml.Node) {
 			a.rationale = a.text(p)
 		case p.key == "sizes":
 			hasSizes = true
-			r.sizes(a, p.value)
+			r.rows(a, p.value)
 		case size != "":
 			bareSizes = append(bareSizes, p.keyNode, p.value)
 		default:
-			a.fault(ClassWrongKeys, "unknown key %q; want rationale and sizes", p.key)
+			a.fault(ClassWrongKeys, "unknown key %s; want rationale and sizes", opening(p.key))
 		}
 	}
 	switch {
 	case len(bareSizes) > 0 && hasSizes:
 		a.fault(ClassWrongKeys, "some sizes stand outside of sizes")
 	case len(bareSizes) > 0:
-		a.notes = append(a.notes, "sizes stood at the top level")
-		r.sizes(a, &yaml.Node{Kind: yaml.MappingNode, Content: bareSizes})
+		a.note("sizes stood at the top level")
+		r.rows(a, &yaml.Node{Kind: yaml.MappingNode, Content: bareSizes})
 	case !hasSizes:
 		a.fault(ClassWrongKeys, "there is no key sizes")
 	}
 	if a.rationale == "" {
-		a.notes = append(a.notes, "no rationale was given")
+		a.note("no rationale was given")
 	}
 }
 
-func (r Reader) sizes(a *answer, n *yaml.Node) {
+func (r Reader) rows(a *answer, n *yaml.Node) {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
 		a.fault(ClassWrongKeys, "sizes is %s; want a key per size", describe(n))
 		return
 	}
-	var seen []string
 	for _, p := range a.pairs("sizes", n) {
 		size := r.size(p.key)
 		switch {
 		case size == "":
-			a.fault(ClassWrongKeys, "unknown size %q; want one of %s", p.key, strings.Join(r.space.Sizes, ", "))
+			a.fault(ClassWrongKeys, "unknown size %s; want one of %s", opening(p.key), strings.Join(r.space.Sizes, ", "))
 			continue
-		case slices.Contains(seen, size):
+		case slices.Contains(a.rows, size):
 			a.fault(ClassDuplicate, "size %s stands twice", size)
 			continue
 		}
-		seen = append(seen, size)
+		a.rows = append(a.rows, size)
+		if p.key != size {
+			a.trace.say("%s was read as the size %s.", p.key, size)
+		}
 		r.row(a, size, p.value)
 	}
 }
 
 func (r Reader) row(a *answer, size string, n *yaml.Node) {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-		a.fault(ClassWrongKeys, "%s is %s; want the keys %s", size, describe(n), strings.Join(r.fields(), ", "))
+		a.fault(ClassWrongKeys, "%s is %s; want the keys %s", size, describe(n), strings.Join(r.fields, ", "))
 		return
 	}
 	for _, p := range a.pairs(size, n) {
-		if !slices.Contains(r.fields(), p.key) {
-			a.fault(ClassWrongKeys, "%s has unknown key %q; want %s", size, p.key, strings.Join(r.fields(), ", "))
+		if !slices.Contains(r.fields, p.key) {
+			a.fault(ClassWrongKeys, "%s has unknown key %s; want %s", size, opening(p.key), strings.Join(r.fields, ", "))
 			continue
 		}
 		value, percent, ok := parseNumber(p.value)
@@ -173,30 +186,21 @@ func (r Reader) row(a *answer, size string, n *yaml.Node) {
 	}
 }
 
-// fields are the settings of a size.
-func (r Reader) fields() []string {
-	fields := []string{dataRatio}
-	for _, k := range r.space.Knobs {
-		fields = append(fields, k.Name)
+// tellSizes traces which sizes were found, and how they were spelled.
+func (r Reader) tellSizes(a *answer) {
+	if len(a.rows) > 0 {
+		a.trace.say("Sizes given: %s; %s.", strings.Join(a.rows, ", "), plural(len(a.cells), "number"))
 	}
-	return fields
 }
 
 // size finds the size that a key means: its name, in any spelling of the cross,
 // or its one number ("3" for "3x3"). "" if there is none.
-func (r Reader) size(key string) string {
-	for _, s := range r.space.Sizes {
-		if slices.Contains(spellings(s), canonical(key)) {
-			return s
-		}
-	}
-	return ""
-}
+func (r Reader) size(key string) string { return r.sizes[canonical(key)] }
+
+var crosses = strings.NewReplacer(" ", "", "×", "x", "*", "x")
 
 // canonical spells a size with a small x and no blanks.
-func canonical(key string) string {
-	return strings.NewReplacer(" ", "", "×", "x", "*", "x").Replace(strings.ToLower(key))
-}
+func canonical(key string) string { return crosses.Replace(strings.ToLower(key)) }
 
 // spellings are the canonical forms of a size's name.
 func spellings(size string) []string {
@@ -217,14 +221,16 @@ type pair struct {
 // pairs lists a mapping, naming keys that are no plain word or stand twice.
 func (a *answer) pairs(where string, n *yaml.Node) []pair {
 	var out []pair
+	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
 		switch {
 		case k.Kind != yaml.ScalarNode:
 			a.fault(ClassWrongKeys, "%s has %s as a key", where, describe(k))
-		case slices.ContainsFunc(out, func(p pair) bool { return p.key == k.Value }):
-			a.fault(ClassDuplicate, "key %q stands twice in %s", k.Value, where)
+		case seen[k.Value]:
+			a.fault(ClassDuplicate, "key %s stands twice in %s", opening(k.Value), where)
 		default:
+			seen[k.Value] = true
 			out = append(out, pair{k.Value, k, n.Content[i+1]})
 		}
 	}

@@ -24,6 +24,7 @@ const (
 	ClassNotNumber  Class = "not_a_number" // a setting that is no plain number
 	ClassOutOfRange Class = "out_of_range" // a ratio below 0 or above 1
 	ClassBadSum     Class = "bad_sum"      // shares that do not sum to 1
+	ClassMissing    Class = "missing_size" // a size without data_ratio, where the experiment refuses that
 	ClassDuplicate  Class = "duplicate"    // the same thing said twice
 	ClassAmbiguous  Class = "ambiguous"    // two different answers
 	ClassTruncated  Class = "truncated"    // cut off by the token limit
@@ -40,6 +41,8 @@ type Reading struct {
 	Asked     experiment.Curriculum `json:"asked"` // all sizes, in the space's order; empty unless usable
 	Notes     []string              `json:"notes,omitempty"`
 	Fault     string                `json:"fault,omitempty"` // everything that was wrong, for the model to mend
+	// Trace tells in order what was found in the reply and what was decided.
+	Trace []string `json:"trace,omitempty"`
 }
 
 // sumTolerance is how far shares may be from 1 and still be normalised;
@@ -50,23 +53,44 @@ const (
 )
 
 // mostText bounds what is searched for an answer, which has under 2 KiB.
+// mostText bounds what is looked at.
 const mostText = 256 << 10
+
+// What becomes of a size that a reply leaves out, as in DesignerSpec.Missing.
+const (
+	MissingKeep   = "keep"   // it keeps its row; no samples if the other sizes take them all
+	MissingZero   = "zero"   // it gets no samples
+	MissingRefuse = "refuse" // the reply cannot be used
+)
 
 // Reader reads replies to one request.
 type Reader struct {
 	space    env.Space
 	previous experiment.Curriculum
+	missing  string
+	fields   []string          // data_ratio and the knobs
+	sizes    map[string]string // the size of each spelling
 }
 
-// NewReader reads replies about this space; what a reply leaves out stays as it
-// is in previous.
-func NewReader(space env.Space, previous experiment.Curriculum) Reader {
-	return Reader{space, previous.Clone()}
+// NewReader reads replies about this space. Settings that a reply leaves out stay
+// as they are in previous; missing says what becomes of sizes (the empty word is
+// MissingKeep).
+func NewReader(space env.Space, previous experiment.Curriculum, missing string) Reader {
+	r := Reader{space: space, previous: previous.Clone(), missing: missing, fields: []string{dataRatio}, sizes: map[string]string{}}
+	for _, k := range space.Knobs {
+		r.fields = append(r.fields, k.Name)
+	}
+	for _, size := range space.Sizes {
+		for _, spelling := range spellings(size) {
+			r.sizes[spelling] = size
+		}
+	}
+	return r
 }
 
-// Read is NewReader(space, previous).Read(reply, finishReason).
+// Read is NewReader(space, previous, MissingKeep).Read(reply, finishReason).
 func Read(reply, finishReason string, space env.Space, previous experiment.Curriculum) Reading {
-	return NewReader(space, previous).Read(reply, finishReason)
+	return NewReader(space, previous, MissingKeep).Read(reply, finishReason)
 }
 
 // Read understands a reply, or says why it cannot be used. finishReason is the
@@ -75,50 +99,84 @@ func Read(reply, finishReason string, space env.Space, previous experiment.Curri
 //
 // It takes the text after the last </think>, in it the last fenced block that
 // says something about sizes, or bare YAML or JSON. It never guesses: where two
-// readings are possible it refuses.
+// readings are possible it refuses. It takes time in proportion to the reply.
 func (r Reader) Read(reply, finishReason string) Reading {
+	text, line := afterThinking(reply)
+	t := trace{}
+	t.opened(reply, text, finishReason)
+	reading := r.read(text, finishReason, line, &t)
+	if reading.Class.Usable() {
+		t.say("Class %s: the curriculum can be used.", reading.Class)
+	} else {
+		t.say("Class %s: %s.", reading.Class, reading.Fault)
+	}
+	reading.Trace = t.lines
+	return reading
+}
+
+func (r Reader) read(text, finishReason string, line int, t *trace) Reading {
 	switch finishReason {
 	case "length", "max_tokens":
 		return refuse(ClassTruncated, "the answer was cut off at the token limit; be shorter")
 	case "content_filter", "refusal":
 		return refuse(ClassDeclined, "no curriculum was given (%s)", finishReason)
 	}
-	text := AfterThinking(reply)
 	switch {
 	case text == "":
 		return refuse(ClassEmpty, "the answer is empty")
 	case len(text) > mostText:
 		return refuse(ClassNotYAML, "the answer has %d bytes; want at most %d", len(text), mostText)
 	}
-	return r.choose(text, blocks(text, r.names()))
+	return r.choose(text, r.blocks(text, line, t), t)
 }
 
 // AfterThinking is the part of a reply after the last </think>, trimmed. A reply
 // that opens <think> and never closes it has none.
 func AfterThinking(reply string) string {
-	if i := strings.LastIndex(reply, "</think>"); i >= 0 {
-		reply = reply[i+len("</think>"):]
+	text, _ := afterThinking(reply)
+	return text
+}
+
+// afterThinking also says in which line of the reply the text begins, from 1.
+func afterThinking(reply string) (text string, line int) {
+	const end = "</think>"
+	from := 0
+	if i := strings.LastIndex(reply, end); i >= 0 {
+		from = i + len(end)
 	} else if strings.HasPrefix(strings.TrimSpace(reply), "<think>") {
-		return ""
+		return "", 1
 	}
-	return strings.TrimSpace(reply)
+	text = strings.TrimSpace(reply[from:])
+	from += strings.Index(reply[from:], text)
+	return text, 1 + strings.Count(reply[:from], "\n")
 }
 
 // choose reads the candidates. The last one counts; another one that says
 // something else makes the reply ambiguous, unless it only repeats the
 // curriculum in force, as models do before they change it.
-func (r Reader) choose(text string, candidates []string) Reading {
+func (r Reader) choose(text string, candidates []candidate, t *trace) Reading {
 	if len(candidates) == 0 {
 		return nothingFound(text)
 	}
-	last := r.block(candidates[len(candidates)-1])
+	counts := candidates[len(candidates)-1]
+	if len(candidates) > 1 {
+		t.say("The last one counts: %s.", counts)
+	}
+	last := r.block(counts.text, t)
 	if !last.Class.Usable() {
 		return last
 	}
 	inForce := complete(experiment.Curriculum{}, r.previous, r.space)
 	for _, c := range candidates[:len(candidates)-1] {
-		other := r.block(c)
-		if other.Class.Usable() && !same(other.Asked, last.Asked) && !same(other.Asked, inForce) {
+		switch other := r.block(c.text, nil); {
+		case !other.Class.Usable():
+			t.say("%s does not count, and could not (%s).", c.upper(), other.Class)
+		case same(other.Asked, last.Asked):
+			t.say("%s says the same.", c.upper())
+		case same(other.Asked, inForce):
+			t.say("%s repeats the curriculum in force.", c.upper())
+		default:
+			t.say("%s says something else.", c.upper())
 			return refuse(ClassAmbiguous, "it holds two different curricula; give only the one to use")
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,19 +37,29 @@ type Request struct {
 	MaxTokens   int
 	Temperature float64 // 0 is really sent
 	Seed        int
+	Stop        []string
+	// Thinking switches a model's thinking on or off where its chat template can;
+	// nil leaves it to the server.
+	Thinking *bool
+	// Schema is a JSON Schema that the endpoint is to hold the reply to; nil for none.
+	Schema json.RawMessage
 }
 
 // Reply is what came of a call. Request and Response are the bodies as they went
-// over the wire; the rest is set only where there was no trouble. No secret is in
-// any of it.
+// over the wire. Text, Reasoning and FinishReason are set only where there was no
+// trouble. No secret is in any of it.
 type Reply struct {
 	Request, Response string
 	Text              string // as the model wrote it, or its refusal
 	Reasoning         string
 	FinishReason      string
-	PromptTokens      int
-	CompletionTokens  int // reasoning included
-	Latency           time.Duration
+	// Tokens as the endpoint counts them. Where it counts none they are estimated,
+	// also for a call that broke after the endpoint had begun: it may be charged.
+	PromptTokens     int
+	CompletionTokens int    // reasoning included
+	Server           string // what answered, as it named itself: model, fingerprint, Server header
+	At               time.Time
+	Latency          time.Duration
 }
 
 // Call asks once.
@@ -59,13 +70,23 @@ func (e Endpoint) Call(ctx context.Context, r Request) (Reply, *Trouble) {
 	start := e.Clock.Now()
 	resp, err := e.client(x).CreateChatCompletion(ctx, openai.ChatCompletionRequest{Model: r.Model, Messages: r.messages()})
 	reply := Reply{
-		Request: e.Scrub(string(x.request)), Response: e.Scrub(string(x.response)), Latency: e.Clock.Now().Sub(start),
+		Request: e.Scrub(string(x.request)), Response: e.scrubBody(string(x.response)),
+		Server: e.Scrub(signature(resp, x.server)), At: start, Latency: e.Clock.Now().Sub(start),
 	}
-	trouble := e.judge(r.Model, x, len(resp.Choices), err)
-	if trouble == nil {
+	trouble := e.judge(r, x, len(resp.Choices), err)
+	switch {
+	case trouble == nil:
 		e.fill(&reply, resp)
+	case x.begun():
+		reply.PromptTokens, reply.CompletionTokens = Estimate(reply.Request), Estimate(reply.Response)
 	}
 	return reply, trouble
+}
+
+// signature joins what a server said of itself.
+func signature(resp openai.ChatCompletionResponse, server string) string {
+	said := slices.DeleteFunc([]string{resp.Model, resp.SystemFingerprint, server}, func(s string) bool { return s == "" })
+	return strings.Join(said, " · ")
 }
 
 func (r Request) messages() []openai.ChatCompletionMessage {
@@ -81,6 +102,17 @@ func (r Request) messages() []openai.ChatCompletionMessage {
 // them into the body.
 func (r Request) fields() map[string]any {
 	fields := map[string]any{"seed": r.Seed}
+	if len(r.Stop) > 0 {
+		fields["stop"] = r.Stop
+	}
+	if r.Thinking != nil {
+		fields["chat_template_kwargs"] = map[string]any{"enable_thinking": *r.Thinking}
+	}
+	if r.Schema != nil {
+		fields["response_format"] = map[string]any{
+			"type": "json_schema", "json_schema": map[string]any{"name": "reply", "strict": true, "schema": r.Schema},
+		}
+	}
 	if fixedSampling(r.Model) {
 		fields["max_completion_tokens"] = r.MaxTokens
 		return fields

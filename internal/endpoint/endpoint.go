@@ -7,6 +7,8 @@
 package endpoint
 
 import (
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -19,6 +21,9 @@ import (
 // Endpoint is where a model is, split into what may be shown and what may not.
 type Endpoint struct {
 	Clock Clock
+	// KeyFrom says where the key is from, and NoKey why there is none, for people;
+	// without them it is OPENAI_API_KEY that is meant.
+	KeyFrom, NoKey string
 
 	base string // without user and query
 	host string
@@ -47,6 +52,10 @@ func New(base, key string) (Endpoint, error) {
 	e.base = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}).String()
 	return e, nil
 }
+
+func (e Endpoint) keyFrom() string { return cmp.Or(e.KeyFrom, EnvKey) }
+
+func (e Endpoint) noKey() string { return cmp.Or(e.NoKey, EnvKey+" is not set") }
 
 // Host is the server's host and port, for people.
 func (e Endpoint) Host() string { return e.host }
@@ -82,18 +91,44 @@ const redacted = "[redacted]"
 func (e Endpoint) Scrub(text string) string {
 	for _, secret := range e.secrets() {
 		if len(secret) >= shortestSecret {
-			text = strings.ReplaceAll(text, secret, redacted)
-			text = strings.ReplaceAll(text, inJSON(secret), redacted)
+			for _, form := range forms(secret) {
+				text = strings.ReplaceAll(text, form, redacted)
+			}
 		}
 	}
 	return text
+}
+
+// scrubBody is Scrub for a body as it came: it also finds a secret that was cut
+// off at the end of the body, and one that is spelt with JSON's escapes. Only such
+// a spelling changes the body beside the secret itself.
+func (e Endpoint) scrubBody(body string) string {
+	body = e.Scrub(body)
+	for _, secret := range e.secrets() {
+		for n := len(secret) - 1; n >= shortestSecret; n-- {
+			if cut, ok := strings.CutSuffix(body, secret[:n]); ok {
+				body = cut + redacted
+				break
+			}
+		}
+	}
+	var value any
+	if json.Unmarshal([]byte(body), &value) != nil {
+		return body
+	}
+	plain, err := json.Marshal(value)
+	if text := e.Scrub(string(plain)); err == nil && text != string(plain) {
+		return text
+	}
+	return body
 }
 
 func (e Endpoint) secrets() []string {
 	secrets := []string{e.key, e.query}
 	if e.user != nil {
 		password, _ := e.user.Password()
-		secrets = append(secrets, e.user.String(), password, e.user.Username())
+		basic := base64.StdEncoding.EncodeToString([]byte(e.user.Username() + ":" + password)) // the header's form
+		secrets = append(secrets, e.user.String(), basic, password, e.user.Username())
 	}
 	values, _ := url.ParseQuery(e.query) // what cannot be parsed is covered as a whole
 	for _, vs := range values {
@@ -102,11 +137,18 @@ func (e Endpoint) secrets() []string {
 	return secrets
 }
 
+// forms are the ways in which an endpoint may echo a secret: as it is, inside a
+// JSON string (some servers escape slashes there), and inside a URL.
+func forms(secret string) []string {
+	quoted := inJSON(secret)
+	return []string{secret, quoted, strings.ReplaceAll(quoted, "/", `\/`), url.QueryEscape(secret), url.PathEscape(secret)}
+}
+
 // inJSON is how a text stands inside a JSON string.
 func inJSON(text string) string {
 	quoted, err := json.Marshal(text)
 	if err != nil {
 		return text
 	}
-	return strings.Trim(string(quoted), `"`)
+	return string(quoted[1 : len(quoted)-1])
 }

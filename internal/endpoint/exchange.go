@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,6 +41,7 @@ type exchange struct {
 
 	request, response []byte
 	status            int    // 0 if no response came
+	server            string // the Server header
 	retryAfter        string // the header as sent
 	err               error  // of sending or reading
 }
@@ -53,7 +55,7 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
-	x.status, x.retryAfter = resp.StatusCode, resp.Header.Get("Retry-After")
+	x.status, x.server, x.retryAfter = resp.StatusCode, resp.Header.Get("Server"), resp.Header.Get("Retry-After")
 	x.response, x.err = io.ReadAll(io.LimitReader(resp.Body, mostResponse+1))
 	if len(x.response) > mostResponse {
 		x.response, x.err = x.response[:mostResponse], errTooLarge
@@ -64,6 +66,11 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	whole := *resp
 	whole.Body = io.NopCloser(bytes.NewReader(x.response))
 	return &whole, nil
+}
+
+// begun says of a call that broke whether the endpoint may have been at work.
+func (x *exchange) begun() bool {
+	return x.err != nil && (x.status != 0 || errors.Is(x.err, context.DeadlineExceeded))
 }
 
 func (x *exchange) send(r *http.Request) (*http.Response, error) {

@@ -29,18 +29,18 @@ func (t *Trouble) Error() string { return t.Reason }
 
 // judge says what went wrong with a call, or nil. It reads the exchange and not
 // the client's error, which may quote URLs and bodies.
-func (e Endpoint) judge(model string, x *exchange, choices int, err error) *Trouble {
+func (e Endpoint) judge(r Request, x *exchange, choices int, err error) *Trouble {
 	switch {
 	case x.err != nil:
 		return e.broken(x)
 	case x.status == 0:
 		return &Trouble{Reason: e.Scrub(fmt.Sprintf("the request could not be made: %v", cause(err))), Final: true}
 	case x.status >= http.StatusMultipleChoices:
-		return e.refused(model, x)
+		return e.refused(r, x)
 	case err == nil && choices > 0:
 		return nil
 	}
-	return e.strange(model, x, err)
+	return e.strange(r, x, err)
 }
 
 // broken is a call without a whole response.
@@ -70,10 +70,15 @@ func cause(err error) error {
 }
 
 // refused is a response that is an error by its status.
-func (e Endpoint) refused(model string, x *exchange) *Trouble {
+func (e Endpoint) refused(r Request, x *exchange) *Trouble {
 	said := e.message(x.response)
-	t := &Trouble{Reason: fmt.Sprintf("%d: %s", x.status, e.sentence(model, x.status)) + said, Final: true, Filtered: filtered(x)}
+	t := &Trouble{Reason: fmt.Sprintf("%d: %s", x.status, e.sentence(r.Model, x.status)) + said, Final: true, Filtered: filtered(x)}
+	if x.status == http.StatusBadRequest || x.status == http.StatusUnprocessableEntity || x.status == http.StatusNotImplemented {
+		t.Reason += r.optional()
+	}
 	switch s := x.status; {
+	case s >= http.StatusInternalServerError && r.blamed(string(x.response)):
+		t.Reason += r.optional() // some servers fall over settings that they do not know
 	case s == http.StatusTooManyRequests && !strings.Contains(string(x.response), "insufficient_quota"),
 		s == http.StatusRequestTimeout, s == http.StatusTooEarly, s >= 500 && s != http.StatusNotImplemented:
 		t.Final, t.After = false, retryAfter(x.retryAfter, time.Now())
@@ -99,11 +104,13 @@ func filtered(x *exchange) bool {
 func (e Endpoint) sentence(model string, status int) string {
 	switch {
 	case status == http.StatusUnauthorized && e.key == "" && e.user == nil:
-		return e.host + " wants a key, and OPENAI_API_KEY is not set"
+		return e.host + " wants a key, and " + e.noKey()
+	case status == http.StatusUnauthorized && e.key == "":
+		return "the user in the URL was refused by " + e.host
 	case status == http.StatusUnauthorized:
-		return "the key in OPENAI_API_KEY was refused by " + e.host
+		return fmt.Sprintf("the key in %s was refused by %s", e.keyFrom(), e.host)
 	case status == http.StatusForbidden:
-		return fmt.Sprintf("the key in OPENAI_API_KEY may not use model %s at %s", model, e.host)
+		return fmt.Sprintf("the key in %s may not use model %s at %s", e.keyFrom(), model, e.host)
 	case status == http.StatusNotFound:
 		return fmt.Sprintf("%s has no model %s, or no chat completions under %s (base URLs mostly end in /v1)", e.host, model, e.path+"/")
 	case status == http.StatusTooManyRequests:
@@ -116,8 +123,34 @@ func (e Endpoint) sentence(model string, status int) string {
 	return e.host + " refused the request"
 }
 
+// optional names the settings of a request that not every endpoint takes: a
+// refused request may have been refused for them.
+func (r Request) optional() string {
+	var sent []string
+	if r.Schema != nil {
+		sent = append(sent, "a response_format of json_schema (designer.structured: none leaves it out)")
+	}
+	if r.Thinking != nil {
+		sent = append(sent, "chat_template_kwargs (designer.thinking: default leaves it out)")
+	}
+	if len(r.Stop) > 0 {
+		sent = append(sent, "stop (designer.stop)")
+	}
+	if len(sent) == 0 {
+		return ""
+	}
+	return "; not every endpoint takes what was sent: " + strings.Join(sent, ", ")
+}
+
+// blamed says whether an error names one of the settings that not every endpoint
+// takes. A server that does not know one may well call that its own trouble.
+func (r Request) blamed(said string) bool {
+	return r.Schema != nil && (strings.Contains(said, "response_format") || strings.Contains(said, "json_schema")) ||
+		r.Thinking != nil && strings.Contains(said, "chat_template_kwargs")
+}
+
 // strange is a success that is no chat completion.
-func (e Endpoint) strange(model string, x *exchange, err error) *Trouble {
+func (e Endpoint) strange(r Request, x *exchange, err error) *Trouble {
 	var body struct {
 		Error *struct {
 			Code json.RawMessage `json:"code"`
@@ -125,13 +158,13 @@ func (e Endpoint) strange(model string, x *exchange, err error) *Trouble {
 	}
 	if json.Unmarshal(x.response, &body) == nil && body.Error != nil { // some gateways report errors with status 200
 		status, _ := strconv.Atoi(strings.Trim(string(body.Error.Code), `"`))
-		return e.refused(model, &exchange{status: max(status, http.StatusBadRequest), response: x.response, retryAfter: x.retryAfter})
+		return e.refused(r, &exchange{status: max(status, http.StatusBadRequest), response: x.response, retryAfter: x.retryAfter})
 	}
 	if len(x.response) == 0 || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &Trouble{Reason: e.host + " broke off its response"}
 	}
 	return &Trouble{Final: true, Reason: fmt.Sprintf("%s answered something that is no chat completion (base URLs mostly end in /v1); it begins %q",
-		e.host, e.Scrub(Head(string(x.response), 80)))}
+		e.host, Head(e.Scrub(string(x.response)), 80))}
 }
 
 // message quotes what an error response says, for people.

@@ -10,6 +10,7 @@ package experiment
 //	min, max inclusive bounds; for lists they bound the length of the list
 //	each_min, each_max  inclusive bounds of a list's entries
 //	enum     the values allowed, separated by "|"
+//	lines    the most characters of a text that may have several lines
 //	pattern  the regular expression that a string matches; want says it in words
 //	required "true" when the file must say it
 type Spec struct {
@@ -72,15 +73,25 @@ type TrainerSpec struct {
 
 // DesignerSpec configures the designer.
 type DesignerSpec struct {
-	Kind        string  `json:"kind" yaml:"kind" default:"learnability" enum:"fixed|random|learnability|openai" doc:"fixed keeps round 0's curriculum (the paper's baseline); random redraws it; learnability shifts samples and difficulty to where p(1-p) is largest; openai asks a model."`
-	Context     string  `json:"context" yaml:"context" default:"V6" enum:"V1|V2|V3|V4|V5|V6" doc:"What the designer sees (paper: V1 to V6)."`
-	Details     string  `json:"details" yaml:"details" default:"bookkeeping" enum:"bookkeeping|full" doc:"Depth of the training details in V6 (paper's main result: bookkeeping)."`
-	Endpoint    string  `json:"endpoint,omitempty" yaml:"endpoint" doc:"Base URL of an OpenAI-compatible server; OPENAI_BASE_URL of the worker when absent. The key comes from OPENAI_API_KEY of the worker, never from this file."`
-	Model       string  `json:"model,omitempty" yaml:"model" doc:"Model to ask; needed for kind openai."`
-	Temperature float64 `json:"temperature" yaml:"temperature" default:"0" min:"0" max:"2" doc:"Sampling temperature; 0 is really sent."`
-	MaxTokens   int     `json:"max_tokens" yaml:"max_tokens" default:"4096" min:"16" max:"1000000" doc:"Longest reply."`
-	Repairs     int     `json:"repairs" yaml:"repairs" default:"2" min:"0" max:"10" doc:"Times a model may correct a reply that could not be used; after that the last curriculum stays."`
-	MinShare    float64 `json:"min_share" yaml:"min_share" default:"0" min:"0" max:"0.125" doc:"Least data_ratio that a size keeps (ours; 0 leaves the designer free)."`
+	Kind       string   `json:"kind" yaml:"kind" default:"learnability" enum:"fixed|random|uniform|linear|learnability|regret|replay|human|openai|trained|base" doc:"fixed keeps round 0's curriculum (the paper's baseline); random redraws it; uniform, linear, learnability, regret and replay are classical rules; human waits for a person; openai asks a model behind an endpoint; trained asks the checkpoint of the round (the paper's designer), base the untrained weights (its control)."`
+	Context    string   `json:"context" yaml:"context" default:"V6" enum:"V1|V2|V3|V4|V5|V6|custom" doc:"What the designer sees (paper: V1 to V6); custom shows the sections listed."`
+	Sections   []string `json:"sections,omitempty" yaml:"sections" min:"1" doc:"Sections of a custom context, in order: failures, guidelines, history, designed-history, summary, training."`
+	Guidelines string   `json:"guidelines,omitempty" yaml:"guidelines" lines:"20000" doc:"Text that takes the place of the guidelines section's own."`
+	Details    string   `json:"details" yaml:"details" default:"bookkeeping" enum:"bookkeeping|full" doc:"Depth of the training details in V6 (paper's main result: bookkeeping)."`
+
+	Endpoint    string   `json:"endpoint,omitempty" yaml:"endpoint" doc:"Who is asked: a name in the worker's endpoints file, or the base URL of an OpenAI-compatible server; OPENAI_BASE_URL of the worker when absent. Keys come from the worker, never from this file."`
+	Model       string   `json:"model,omitempty" yaml:"model" doc:"Model to ask; needed for kind openai."`
+	Temperature float64  `json:"temperature" yaml:"temperature" default:"0" min:"0" max:"2" doc:"Sampling temperature; 0 is really sent."`
+	MaxTokens   int      `json:"max_tokens" yaml:"max_tokens" default:"4096" min:"16" max:"1000000" doc:"Longest reply."`
+	Stop        []string `json:"stop,omitempty" yaml:"stop" lines:"100" doc:"Texts at which a reply ends."`
+	Thinking    string   `json:"thinking" yaml:"thinking" default:"default" enum:"default|on|off" doc:"Whether the model thinks before it answers (chat_template_kwargs.enable_thinking); default leaves it to the server."`
+	Structured  string   `json:"structured" yaml:"structured" default:"none" enum:"none|json_schema" doc:"json_schema has the endpoint hold replies to the form asked for; not all endpoints can."`
+	Repairs     int      `json:"repairs" yaml:"repairs" default:"2" min:"0" max:"10" doc:"Times a model may correct a reply that could not be used; after that the last curriculum stays."`
+
+	Missing  string  `json:"missing" yaml:"missing" default:"keep" enum:"keep|zero|refuse" doc:"What becomes of a size to which a reply gives no data_ratio (open in the paper): keep leaves it its own, or no samples if the other sizes sum to 1 without it; zero gives it no samples; refuse asks for another reply."`
+	MinShare float64 `json:"min_share" yaml:"min_share" default:"0" min:"0" max:"0.125" doc:"Least data_ratio that a size keeps (ours; 0 leaves the designer free)."`
+	Trivial  string  `json:"trivial" yaml:"trivial" default:"warn" enum:"ignore|warn|stop" doc:"What to do about a proposal that puts at least 99 % of the samples on sizes that are mastered already, 95 % of at least 20 answers valid (ours): nothing, say so, or stop and wait for a person."`
+	Approve  bool    `json:"approve" yaml:"approve" default:"false" doc:"Whether a person must approve each proposal before it is used."`
 }
 
 // BenchmarkSpec describes the held-out sets.
@@ -91,8 +102,9 @@ type BenchmarkSpec struct {
 
 // LimitsSpec bounds an experiment.
 type LimitsSpec struct {
-	StepMinutes int `json:"step_minutes" yaml:"step_minutes" default:"1440" min:"1" max:"43200" doc:"Longest time one step may take before its attempt is given up."`
-	Attempts    int `json:"attempts" yaml:"attempts" default:"5" min:"1" max:"100" doc:"Attempts of a step before the experiment fails."`
-	ModelCalls  int `json:"model_calls" yaml:"model_calls" default:"100" min:"0" max:"1000000" doc:"Most designer calls of the experiment, repairs included."`
-	ModelTokens int `json:"model_tokens" yaml:"model_tokens" default:"1000000" min:"0" doc:"Most tokens that designer calls may use, prompt and reply."`
+	StepMinutes int     `json:"step_minutes" yaml:"step_minutes" default:"1440" min:"1" max:"43200" doc:"Longest time one step may take before its attempt is given up."`
+	Attempts    int     `json:"attempts" yaml:"attempts" default:"5" min:"1" max:"100" doc:"Attempts of a step before the experiment fails."`
+	ModelCalls  int     `json:"model_calls" yaml:"model_calls" default:"100" min:"0" max:"1000000" doc:"Most designer calls of the experiment, repairs included."`
+	ModelTokens int     `json:"model_tokens" yaml:"model_tokens" default:"1000000" min:"0" doc:"Most tokens that designer calls may use, prompt and reply."`
+	ModelCost   float64 `json:"model_cost" yaml:"model_cost" default:"0" min:"0" doc:"Most money that designer calls may cost, in the currency of the endpoint's prices; 0 is no bound. Needs prices in the worker's endpoints file."`
 }

@@ -86,7 +86,7 @@ func (d *draft) round(n int, curriculum, init, set output) round {
 	r.policy = d.step(at+"train", KindTrain, TrainOf(d.spec, d.env, n, r.dataset.sum(FileDataset), init.sum(FilePolicy)), r.dataset, init)
 	r.scorecard = d.step(at+"validate", KindEvaluate,
 		EvaluateOf(d.env, set.sum(FileDataset), r.policy.sum(FilePolicy), LabelRound(n), SetValidation), set, r.policy)
-	r.design = d.design(at, n, r)
+	r.design = d.decide(at, n, d.design(at, n, r))
 	return r
 }
 

@@ -15,6 +15,7 @@ type header struct {
 	Figures     []headline
 	Stats       []stat
 	Missing     []string
+	Alerts      []string // what nobody may read over
 }
 
 // headline is one of the two figures the field reports, from start to end.
@@ -41,6 +42,7 @@ func newHeader(r experiment.Results) header {
 		},
 		Stats:   stats(r),
 		Missing: missing(r),
+		Alerts:  alerts(r),
 	}
 }
 
@@ -108,7 +110,7 @@ func strip(class, start, end string, from, to rate) template.HTML {
 func stats(r experiment.Results) []stat {
 	var samples int
 	var rollouts, decisions, tokens int64
-	var time float64
+	var time, cost float64
 	for _, round := range r.Rounds {
 		if t := round.Training; t != nil {
 			samples += t.Samples
@@ -117,6 +119,7 @@ func stats(r experiment.Results) []stat {
 		}
 		if t := round.Transcript; t != nil {
 			tokens += transcriptTokens(*t)
+			cost += transcriptCost(*t)
 		}
 		for _, s := range round.Steps {
 			time += s.Seconds
@@ -131,6 +134,9 @@ func stats(r experiment.Results) []stat {
 	}
 	if tokens > 0 {
 		list = append(list, stat{"designer tokens", count(tokens)})
+	}
+	if cost > 0 {
+		list = append(list, stat{"designer cost", money(cost)})
 	}
 	return list
 }

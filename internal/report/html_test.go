@@ -165,7 +165,16 @@ func TestHostileTextStaysText(t *testing.T) {
 	round.Transcript.Rationale, round.Transcript.Outcome = hostile, hostile
 	round.Transcript.Repairs = []string{hostile}
 	round.Transcript.Sections = []experiment.Section{{Name: hostile, Text: hostile}}
-	round.Transcript.Attempts = []experiment.Attempt{{Reply: hostile, Reasoning: hostile, Fault: hostile, Class: hostile, FinishReason: hostile}}
+	round.Transcript.Attempts = []experiment.Attempt{{
+		Request: hostile, Response: hostile, Reply: hostile, Reasoning: hostile, Fault: hostile, Class: hostile, FinishReason: hostile,
+		Trace: []string{hostile}, Server: hostile, At: hostile,
+	}}
+	round.Transcript.Prompt, round.Transcript.Warning = hostile, hostile
+	round.Transcript.Measures = &experiment.Measures{Fields: []experiment.FieldMeasure{{Field: hostile}}}
+	round.Transcript.Decision = &experiment.Decision{
+		Verdict: hostile, By: hostile, At: hostile, Note: hostile, Reason: hostile, Outcome: hostile, Rationale: hostile,
+		Repairs: []string{hostile}, Changes: []experiment.Change{{Size: hostile, Field: hostile, To: 1}},
+	}
 	round.Transcript.Changes[0].Size, round.Transcript.Changes[1].Field = hostile, hostile
 
 	page := htmlOf(t, r)

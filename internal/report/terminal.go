@@ -15,6 +15,7 @@ const (
 	dim    = "\x1b[2m"
 	cyan   = "\x1b[36m"
 	yellow = "\x1b[33m"
+	red    = "\x1b[31m"
 )
 
 // terminal writes lines no wider than width.
@@ -197,6 +198,17 @@ func columnWidths(tab table) []int {
 		widths[i] = textWidth(clean(col.Text))
 		for _, row := range tab.Rows {
 			widths[i] = max(widths[i], textWidth(clean(row[i].Text)))
+		}
+	}
+	at := 0
+	for _, g := range tab.Groups {
+		used := -columnGap
+		for range max(g.Span, 1) {
+			used += widths[at] + columnGap
+			at++
+		}
+		if g.Text != "" {
+			widths[at-1] += max(0, textWidth(clean(g.Text))+2-used) // with a blank on either side
 		}
 	}
 	return widths

@@ -37,6 +37,7 @@ func Text(w io.Writer, r experiment.Results, opts Options) error {
 func (t *terminal) headline(r experiment.Results) {
 	t.line(t.paint(bold, clean(cmp.Or(r.Name, "unnamed experiment"))) + "  " + t.paint(dim, clean(r.State)))
 	t.wrapped("", dim, strings.Join(facts(r.Spec), " · "))
+	t.alerts(r)
 	t.line("")
 	start, end := span(r)
 	for _, h := range []headline{
@@ -72,12 +73,7 @@ func (t *terminal) learning(r experiment.Results) {
 }
 
 func (t *terminal) designs(r experiment.Results) {
-	var designs []designData
-	for _, round := range r.Rounds {
-		if round.Transcript != nil {
-			designs = append(designs, newDesign(round))
-		}
-	}
+	designs := designsOf(r)
 	if len(designs) == 0 {
 		return
 	}
@@ -86,8 +82,14 @@ func (t *terminal) designs(r experiment.Results) {
 		if i > 0 {
 			t.line("")
 		}
-		t.line(t.paint(bold, d.Title) + t.paint(dim, "  "+clean(d.Outcome)))
-		t.wrapped("  ", dim, d.Who)
+		t.line(t.paint(bold, d.Title) + t.paint(outcomeColor(d.OutcomeClass), "  "+clean(d.Outcome)))
+		for _, who := range d.Who {
+			t.wrapped("  ", dim, who)
+		}
+		if d.Warning != "" {
+			t.wrapped("  ! ", yellow, d.Warning)
+		}
+		t.decision(d.Decision)
 		t.changes(d.Changes)
 		for _, repair := range d.Repairs {
 			t.wrapped("  ! ", yellow, repair)
@@ -147,5 +149,38 @@ func (t *terminal) missing(r experiment.Results) {
 	t.section("Not everything is there", "")
 	for _, note := range notes {
 		t.wrapped("  · ", "", note)
+	}
+}
+
+// alerts say loudly which designs gave nothing that could be used.
+func (t *terminal) alerts(r experiment.Results) {
+	for _, alert := range alerts(r) {
+		t.wrapped("! ", bold+red, "design_fallback: "+alert)
+	}
+}
+
+// outcomeColor follows the classes that colour the HTML pills.
+func outcomeColor(class string) string {
+	switch class {
+	case "bad":
+		return bold + red
+	case "look":
+		return yellow
+	}
+	return dim
+}
+
+// decision says what a person decided.
+func (t *terminal) decision(d *decisionData) {
+	if d == nil {
+		return
+	}
+	line := d.Title
+	if d.Note != "" {
+		line += ": " + d.Note
+	}
+	t.wrapped("  > ", bold, line)
+	for _, repair := range d.Repairs {
+		t.wrapped("    ! ", yellow, repair)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 
+	"floe/internal/designer"
 	"floe/internal/experiment"
 )
 
@@ -82,13 +83,10 @@ func (n Need) Cost(l experiment.SweepLimits) float64 {
 	return float64(n.Jobs)*l.PriceJob + float64(n.Calls)*l.PriceCall
 }
 
-// rules are the designers that ask no model.
-var rules = []string{"fixed", "random", "learnability"}
-
 // NeedOf bounds what a cell with this spec uses.
 func NeedOf(spec experiment.Spec) Need {
 	n := Need{Jobs: spec.Rounds + 1}
-	if !slices.Contains(rules, spec.Designer.Kind) {
+	if kind, known := designer.KindOf(spec.Designer.Kind); kind.Asks || !known {
 		n.Calls = min(spec.Rounds*(1+spec.Designer.Repairs), spec.Limits.ModelCalls)
 	}
 	return n

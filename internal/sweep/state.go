@@ -8,10 +8,11 @@ import (
 
 // States of a cell, as a sweep sees it.
 const (
-	Waiting   = "waiting"         // to be started, or to go on
-	Running   = "running"         // its experiment is under way
-	Paused    = "paused"          // by a person
-	Attention = "needs attention" // a step failed for good; somebody decides
+	Waiting   = "waiting"              // to be started, or to go on
+	Running   = "running"              // its experiment is under way
+	Paused    = "paused"               // by a person
+	Attention = "needs attention"      // a step failed for good; somebody decides
+	Approval  = "waiting for approval" // of a design, by a person
 	Done      = "done"
 	Failed    = "failed"  // its workflow ended without a result
 	Stopped   = "stopped" // ended early on purpose: by a person, a rule or a limit
@@ -40,7 +41,9 @@ type Cell struct {
 }
 
 // Live says that the cell's experiment is there and not ended.
-func (c Cell) Live() bool { return c.State == Running || c.State == Paused || c.State == Attention }
+func (c Cell) Live() bool {
+	return c.State == Running || c.State == Paused || c.State == Attention || c.State == Approval
+}
 
 // Ended says that nothing will happen to the cell unless somebody wants it.
 func (c Cell) Ended() bool {
@@ -52,11 +55,12 @@ type Tally struct {
 	Wanted    int `json:"wanted"`
 	Done      int `json:"done"`
 	Running   int `json:"running"`
-	Waiting   int `json:"waiting"` // paused cells included
+	Waiting   int `json:"waiting"` // paused cells included, and those that wait for approval
 	Failed    int `json:"failed"`  // cells that need attention included
 	Stopped   int `json:"stopped"` // ended early on purpose, cancelled ones included
 	Paused    int `json:"paused"`  // of those waiting
 	Attention int `json:"needs_attention"`
+	Approval  int `json:"waiting_for_approval,omitempty"` // of those waiting
 }
 
 // Add counts one cell.
@@ -70,6 +74,9 @@ func (t *Tally) Add(c Cell) {
 	case Paused:
 		t.Waiting++
 		t.Paused++
+	case Approval:
+		t.Waiting++
+		t.Approval++
 	case Attention:
 		t.Failed++
 		t.Attention++
@@ -96,6 +103,9 @@ func (t Tally) String() string {
 	line := fmt.Sprintf("%d cells = %d done + %d running + %d waiting + %d failed", t.Wanted, t.Done, t.Running, t.Waiting, t.Failed)
 	if t.Stopped > 0 {
 		line += fmt.Sprintf(" + %d stopped", t.Stopped)
+	}
+	if t.Approval > 0 {
+		line += fmt.Sprintf("; %d of those waiting want a person's approval", t.Approval)
 	}
 	return line
 }

@@ -132,6 +132,15 @@ func (r *Reader) Bool(n *yaml.Node, path string) (value, ok bool) {
 // Text reads a string of at most most characters that can be printed. Without
 // quotes it must be one that no YAML reader takes for something else.
 func (r *Reader) Text(n *yaml.Node, path, want string, most int) (string, bool) {
+	return r.text(n, path, want, most, unicode.IsGraphic)
+}
+
+// Lines reads a text as Text does, but one that may have several lines.
+func (r *Reader) Lines(n *yaml.Node, path, want string, most int) (string, bool) {
+	return r.text(n, path, want, most, func(c rune) bool { return c == '\n' || c == '\t' || unicode.IsGraphic(c) })
+}
+
+func (r *Reader) text(n *yaml.Node, path, want string, most int, printable func(rune) bool) (string, bool) {
 	if !r.alone(n, path) {
 		return "", false
 	}
@@ -147,7 +156,7 @@ func (r *Reader) Text(n *yaml.Node, path, want string, most int) (string, bool) 
 		r.Refuse(n, path, want+" (in quotes)")
 	case utf8.RuneCountInString(n.Value) > most:
 		r.Add(n, path, "found %d characters; want at most %d", utf8.RuneCountInString(n.Value), most)
-	case strings.ContainsFunc(n.Value, func(c rune) bool { return !unicode.IsGraphic(c) }):
+	case strings.ContainsFunc(n.Value, func(c rune) bool { return !printable(c) }):
 		r.Add(n, path, "found %s with characters that cannot be printed; want %s", quote(n.Value), want)
 	default:
 		return n.Value, true

@@ -16,6 +16,7 @@ import (
 // budget forbids a call.
 func (c *conversation) ask(ctx context.Context) (spent string, err error) {
 	waited := false
+	var kept error
 	err = c.endpoint.Clock.Persist(ctx, c.in.Seed, func() *endpoint.Trouble {
 		var room int
 		if room, spent = c.room(); spent != "" {
@@ -24,11 +25,19 @@ func (c *conversation) ask(ctx context.Context) (spent string, err error) {
 		if waited {
 			c.tell("asking " + c.model + " at " + c.endpoint.Host() + " again")
 		}
-		return c.call(ctx, room)
+		var trouble *endpoint.Trouble
+		trouble, kept = c.call(ctx, room)
+		if kept != nil {
+			return nil // what cannot be recorded must not be repeated
+		}
+		return trouble
 	}, func(wait time.Duration, t *endpoint.Trouble) {
 		waited = true
 		c.tell(fmt.Sprintf("waiting %s: %s", wait.Round(time.Second/10), t.Reason))
 	})
+	if kept != nil {
+		return "", kept
+	}
 	if trouble, ok := errors.AsType[*endpoint.Trouble](err); ok {
 		return "", inDesignersWords(trouble)
 	}
@@ -43,21 +52,45 @@ func inDesignersWords(t *endpoint.Trouble) error {
 	return &designer.UnavailableError{Reason: t.Reason, RetryAfter: t.After}
 }
 
-// call makes one call and keeps it as an attempt.
-func (c *conversation) call(ctx context.Context, room int) *endpoint.Trouble {
-	r, trouble := c.endpoint.Call(ctx, endpoint.Request{
-		Model: c.model, Messages: c.messages, MaxTokens: room, Temperature: c.in.Spec.Temperature, Seed: endpoint.Seed(c.in.Seed),
-	})
+// call makes one call and keeps it as an attempt. A call that brought no reply is
+// recorded at once, any other once its reply was read.
+func (c *conversation) call(ctx context.Context, room int) (*endpoint.Trouble, error) {
+	r, trouble := c.endpoint.Call(ctx, c.request(room))
 	a := experiment.Attempt{
 		Request: r.Request, Response: r.Response, Reply: r.Text, Reasoning: r.Reasoning, FinishReason: r.FinishReason,
-		PromptTokens: r.PromptTokens, CompletionTokens: r.CompletionTokens, LatencyMS: r.Latency.Milliseconds(),
+		PromptTokens: r.PromptTokens, CompletionTokens: r.CompletionTokens, Cost: c.cost(r),
+		LatencyMS: r.Latency.Milliseconds(), Server: r.Server, At: r.At.UTC().Format(time.RFC3339),
 	}
-	if trouble != nil {
-		a.Class, a.Fault = classUnavailable, trouble.Reason
+	if trouble == nil {
+		c.attempts = append(c.attempts, a)
+		return nil, nil
 	}
+	a.Class, a.Fault = classUnavailable, trouble.Reason
 	c.attempts = append(c.attempts, a)
-	return trouble
+	return trouble, c.in.Record(a)
 }
+
+func (c *conversation) request(room int) endpoint.Request {
+	spec := c.in.Spec
+	r := endpoint.Request{
+		Model: c.model, Messages: c.messages, MaxTokens: room, Temperature: spec.Temperature, Seed: endpoint.Seed(c.in.Seed), Stop: spec.Stop,
+	}
+	if spec.Thinking == thinkingOn || spec.Thinking == thinkingOff {
+		on := spec.Thinking == thinkingOn
+		r.Thinking = &on
+	}
+	if spec.Structured == structuredSchema {
+		r.Schema = designer.Schema(c.in.Space)
+	}
+	return r
+}
+
+// Settings of a spec that change a request.
+const (
+	thinkingOn       = "on"
+	thinkingOff      = "off"
+	structuredSchema = "json_schema"
+)
 
 // classUnavailable marks an attempt that brought no reply to read.
 const classUnavailable = "unavailable"

@@ -5,7 +5,8 @@
 // What goes over the wire is kept byte for byte in the transcript; keys travel in
 // headers only and are cut out of whatever an endpoint echoes. A reply that cannot
 // be used is told back with its exact fault, a few times; then the last curriculum
-// stays. Trouble that may pass is waited out for a short while and then handed to
+// stays. Every call is recorded as soon as it was made, also one that brought
+// nothing. Trouble that may pass is waited out for a short while and then handed to
 // the caller, trouble that will not is a *designer.FinalError.
 package openai
 
@@ -22,17 +23,16 @@ import (
 
 // Settings say whom to ask.
 type Settings struct {
-	// Endpoint is the base URL, such as http://127.0.0.1:8000/v1. User and query
-	// in it are sent and never shown. Empty means OpenAI itself, given a key.
-	Endpoint string
+	Endpoint endpoint.Endpoint
 	Model    string
-	Key      string // may be empty for servers that want none
+	Prices   *endpoint.Prices // nil: not known, and no bound on money can be kept
 }
 
 // Designer asks one model. It is safe for concurrent use.
 type Designer struct {
 	model    string
 	endpoint endpoint.Endpoint
+	prices   *endpoint.Prices
 	beat     time.Duration // between signs of life
 }
 
@@ -43,21 +43,18 @@ func New(s Settings) (*Designer, error) {
 	if s.Model == "" {
 		return nil, &designer.FinalError{Reason: "designer.model is empty; name the model to ask"}
 	}
-	if s.Endpoint == "" && s.Key == "" {
-		return nil, &designer.FinalError{Reason: "no endpoint: set designer.endpoint or OPENAI_BASE_URL, or OPENAI_API_KEY to use OpenAI"}
-	}
 	// Beyond the endpoint's two minutes of patience the caller's retries are the
 	// better place to wait: they survive this process.
-	e, err := endpoint.New(s.Endpoint, s.Key)
-	if err != nil {
-		return nil, &designer.FinalError{Reason: err.Error()}
-	}
-	return &Designer{model: s.Model, endpoint: e, beat: beatEvery}, nil
+	return &Designer{model: s.Model, endpoint: s.Endpoint, prices: s.Prices, beat: beatEvery}, nil
 }
 
 // Propose asks until a reply can be used, the repairs are used up, or the budget
 // is.
 func (d *Designer) Propose(ctx context.Context, in designer.Request) (designer.Proposal, error) {
+	if in.Cost != nil && d.prices == nil {
+		return designer.Proposal{}, &designer.FinalError{Reason: fmt.Sprintf("limits.model_cost bounds the money, and what %s costs at %s is not known; "+
+			"give the endpoint prompt_price and reply_price in the worker's endpoints file, or set limits.model_cost to 0", d.model, d.endpoint.Host())}
+	}
 	c := conversation{Designer: d, in: in, messages: say(nil, endpoint.RoleUser, in.Prompt)}
 	defer c.keepTelling()()
 	p, err := c.run(ctx)
@@ -89,7 +86,10 @@ func (c *conversation) run(ctx context.Context) (designer.Proposal, error) {
 		if spent != "" {
 			return designer.Proposal{Fallback: spent}, nil
 		}
-		r := c.read()
+		r, err := c.read()
+		if err != nil {
+			return designer.Proposal{}, err
+		}
 		if r.Class.Usable() {
 			return designer.Proposal{Asked: r.Asked, Rationale: r.Rationale, Notes: r.Notes, Normalised: r.Class == designer.ClassNormalised}, nil
 		}
@@ -101,12 +101,12 @@ func (c *conversation) run(ctx context.Context) (designer.Proposal, error) {
 	return designer.Proposal{Fallback: fmt.Sprintf("none of %d replies of %s could be used; the last one: %s", c.in.Spec.Repairs+1, c.model, fault)}, nil
 }
 
-// read understands the newest reply and notes in its attempt how.
-func (c *conversation) read() designer.Reading {
+// read understands the newest reply, notes in its attempt how, and records it.
+func (c *conversation) read() (designer.Reading, error) {
 	a := &c.attempts[len(c.attempts)-1]
 	r := c.in.Reader.Read(a.Reply, a.FinishReason)
-	a.Class, a.Fault = string(r.Class), r.Fault
-	return r
+	a.Class, a.Fault, a.Trace = string(r.Class), r.Fault, r.Trace
+	return r, c.in.Record(*a)
 }
 
 // answerBack quotes the fault to the model. What it said stands before, without
@@ -135,27 +135,6 @@ func say(messages []endpoint.Message, role, text string) []endpoint.Message {
 	}
 	return append(messages, endpoint.Message{Role: role, Content: text})
 }
-
-// room says how long the next reply may be; the sentence says why none may come.
-func (c *conversation) room() (tokens int, spent string) {
-	left := c.in.Tokens
-	for _, a := range c.attempts {
-		left -= a.PromptTokens + a.CompletionTokens
-	}
-	for _, m := range c.messages {
-		left -= endpoint.Estimate(m.Content)
-	}
-	switch {
-	case c.in.Calls <= len(c.attempts):
-		return 0, "the experiment's model calls are used up (limits.model_calls)"
-	case left < shortestReply:
-		return 0, "the experiment's model tokens are used up (limits.model_tokens)"
-	}
-	return min(left, c.in.Spec.MaxTokens), ""
-}
-
-// shortestReply is the least room that is worth a call.
-const shortestReply = 16
 
 // keepTelling tells the caller at intervals what is being waited for, until stopped.
 func (c *conversation) keepTelling() (stop func()) {

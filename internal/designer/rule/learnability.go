@@ -1,15 +1,17 @@
 package rule
 
 import (
+	"fmt"
+
 	"floe/internal/curriculum"
 	"floe/internal/designer"
 	"floe/internal/env"
 	"floe/internal/experiment"
 )
 
-// Constants of the learnability rule. The rule and the first three are ours, from
-// closed loops with the embedded policy, where sizes alone hardly beat uniform
-// and the knobs were the strong levers.
+// Constants of the rules that read validation results. They are ours, from closed
+// loops with the embedded policy, where sizes alone hardly beat uniform and the
+// knobs were the strong levers.
 const (
 	// restShare keeps samples on sizes that are always or never solved.
 	restShare = 0.03
@@ -33,15 +35,35 @@ const (
 // the constant is ours). Each size's knobs follow the rate that they test: Easy
 // while it is low, Hard once it is good, further once the size is mastered.
 func learnability(in designer.Request) (designer.Proposal, error) {
+	return weighing{
+		kind:   "learnability",
+		weight: func(l level) float64 { return l.valid*(1-l.valid) + restShare },
+		shown:  level.rate,
+		even:   "are equally far from even odds",
+		most:   "nearest to even odds",
+	}.propose(in)
+}
+
+// weighing gives samples by a weight of each size, and sets the knobs by the rates
+// that they test. The rules that weigh differ in the weight alone.
+type weighing struct {
+	kind   string
+	weight func(level) float64
+	shown  func(level) string // the number behind a weight, as words
+	even   string             // what holds of all sizes when they weigh the same
+	most   string             // what holds of the size that weighs most
+}
+
+func (w weighing) propose(in designer.Request) (designer.Proposal, error) {
 	if in.Shown.Failures == nil {
-		return designer.Proposal{}, &designer.FinalError{Reason: "the learnability rule reads validation results; use a context with the section failures"}
+		return designer.Proposal{}, hidden(w.kind, "validation results")
 	}
-	levels, err := levelsOf(in.Space, *in.Shown.Failures)
+	levels, err := levelsOf(w.kind, in.Space, *in.Shown.Failures)
 	if err != nil {
 		return designer.Proposal{}, err
 	}
-	asked := propose(in.Space, levels)
-	return designer.Proposal{Asked: asked, Rationale: rationale(in.Space, levels, asked)}, nil
+	asked := w.share(in.Space, levels)
+	return designer.Proposal{Asked: asked, Rationale: w.rationale(in.Space, levels, asked)}, nil
 }
 
 // level is how well the policy does on a size.
@@ -51,21 +73,23 @@ type level struct {
 	valid   float64 // share of answers
 	optimal float64 // share of valid answers
 	pooled  bool    // optimal is that of all sizes, because too few answers are valid
+	reached float64 // mean over all answers of the optimal cost over the cost; 0 for a failure
 	like    string  // the size whose results these are, if it was not validated itself
 }
 
-func levelsOf(space env.Space, card experiment.Scorecard) ([]level, error) {
+func levelsOf(kind string, space env.Space, card experiment.Scorecard) ([]level, error) {
 	total := card.Total()
 	if total.N == 0 {
-		return nil, &designer.FinalError{Reason: "the learnability rule reads validation results, and there are no answers in them"}
+		return nil, &designer.FinalError{Reason: fmt.Sprintf("the %s rule reads validation results, and there are no answers in them", kind)}
 	}
 	levels := make([]level, len(space.Sizes))
 	for i, size := range space.Sizes {
 		like := nearest(space.Sizes, i, card)
 		if like == "" {
-			return nil, &designer.FinalError{Reason: "the learnability rule reads validation results, and they have none of the environment's sizes"}
+			return nil, &designer.FinalError{Reason: fmt.Sprintf("the %s rule reads validation results, and they have none of the environment's sizes", kind)}
 		}
 		levels[i] = levelOf(size, card.Of(like), total)
+		levels[i].reached = levels[i].valid * costRatio(card, like)
 		if like != size {
 			levels[i].like = like
 		}
@@ -102,11 +126,12 @@ func nearest(sizes []string, i int, card experiment.Scorecard) string {
 	return ""
 }
 
-func propose(space env.Space, levels []level) experiment.Curriculum {
+// share divides the samples in proportion to the weights, in thousandths.
+func (w weighing) share(space env.Space, levels []level) experiment.Curriculum {
 	weights := make([]float64, len(levels))
 	sum := 0.0
 	for i, l := range levels {
-		weights[i] = l.valid*(1-l.valid) + restShare
+		weights[i] = w.weight(l)
 		sum += weights[i]
 	}
 	for i := range weights {

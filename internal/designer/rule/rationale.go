@@ -11,8 +11,8 @@ import (
 )
 
 // rationale says in sentences which numbers moved the proposal.
-func rationale(space env.Space, levels []level, asked experiment.Curriculum) string {
-	sentences := []string{sampleSentence(levels, asked)}
+func (w weighing) rationale(space env.Space, levels []level, asked experiment.Curriculum) string {
+	sentences := []string{w.sampleSentence(levels, asked)}
 	for _, k := range space.Knobs {
 		sentences = append(sentences, knobSentence(k, levels))
 	}
@@ -25,7 +25,7 @@ func rationale(space env.Space, levels []level, asked experiment.Curriculum) str
 }
 
 // sampleSentence names the sizes with the most and the fewest samples.
-func sampleSentence(levels []level, asked experiment.Curriculum) string {
+func (w weighing) sampleSentence(levels []level, asked experiment.Curriculum) string {
 	most, fewest := 0, 0
 	for i, row := range asked.Rows {
 		if row.DataRatio > asked.Rows[most].DataRatio {
@@ -36,11 +36,11 @@ func sampleSentence(levels []level, asked experiment.Curriculum) string {
 		}
 	}
 	if asked.Rows[most].DataRatio <= asked.Rows[fewest].DataRatio {
-		return fmt.Sprintf("All sizes are equally far from even odds (%s), so they share the samples evenly.", levels[most].rate())
+		return fmt.Sprintf("All sizes %s (%s), so they share the samples evenly.", w.even, w.shown(levels[most]))
 	}
-	return fmt.Sprintf("%s has %s, nearest to even odds, so it gets the most samples (%s); %s has %s and gets the fewest (%s).",
-		levels[most].size, levels[most].rate(), percent(asked.Rows[most].DataRatio),
-		levels[fewest].size, levels[fewest].rate(), percent(asked.Rows[fewest].DataRatio))
+	return fmt.Sprintf("%s has %s, %s, so it gets the most samples (%s); %s has %s and gets the fewest (%s).",
+		levels[most].size, w.shown(levels[most]), w.most, percent(asked.Rows[most].DataRatio),
+		levels[fewest].size, w.shown(levels[fewest]), percent(asked.Rows[fewest].DataRatio))
 }
 
 func (l level) rate() string {

@@ -32,7 +32,11 @@ var rules = []struct {
 }{
 	{"fixed", fixed},
 	{"random", random},
+	{"uniform", uniform},
+	{"linear", linear},
 	{"learnability", learnability},
+	{"regret", regret},
+	{"replay", replay},
 }
 
 // New returns the rule of that kind.
@@ -59,4 +63,20 @@ func random(in designer.Request) (designer.Proposal, error) {
 		Asked:     curriculum.Random(in.Space, experiment.Rand(in.Seed, "random curriculum")),
 		Rationale: "Every round trains on a new random curriculum, whatever validation finds.",
 	}, nil
+}
+
+// uniform gives all sizes the same share, with the knobs at the environment's
+// defaults: domain randomisation over sizes (Tobin et al. 2017,
+// arXiv:1703.06907), the curriculum of one who knows nothing.
+func uniform(in designer.Request) (designer.Proposal, error) {
+	return designer.Proposal{
+		Asked:     curriculum.Uniform(in.Space),
+		Rationale: "All sizes share the samples evenly, with the knobs at their defaults, whatever validation finds.",
+	}, nil
+}
+
+// hidden refuses to design without a section that the context does not show.
+func hidden(kind, what string) error {
+	known, _ := designer.KindOf(kind)
+	return &designer.FinalError{Reason: fmt.Sprintf("the %s rule reads %s; use a context with the section %s", kind, what, strings.Join(known.Needs, " or "))}
 }

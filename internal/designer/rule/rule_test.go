@@ -175,7 +175,7 @@ func TestRandomIsNamedByItsSeed(t *testing.T) {
 }
 
 func TestRulesGiveTheSameAnswerAgain(t *testing.T) {
-	for _, kind := range []string{"fixed", "random", "learnability"} {
+	for _, kind := range []string{"fixed", "random", "uniform", "learnability", "regret"} {
 		if a, b := must(t, kind, steep, "s"), must(t, kind, steep, "s"); !reflect.DeepEqual(a, b) || a.Prompt != "" || len(a.Sections) == 0 {
 			t.Errorf("%s: %+v, then %+v", kind, a, b)
 		}
@@ -195,7 +195,7 @@ func TestRulesStopWithTheirContext(t *testing.T) {
 }
 
 func TestAnUnknownRuleNamesTheKnownOnes(t *testing.T) {
-	if _, err := rule.New("magic"); err == nil || err.Error() != `designer "magic"; want one of fixed, random, learnability` {
+	if _, err := rule.New("magic"); err == nil || err.Error() != `designer "magic"; want one of fixed, random, uniform, linear, learnability, regret, replay` {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,0 +1,79 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"floe/internal/designer"
+	"floe/internal/experiment"
+)
+
+// callDoc begins the names of the documents that hold an experiment's model
+// calls, one document a call. Together they are its ledger: a call counts as soon
+// as it was made, whatever becomes of the attempt, the workflow or the worker that
+// made it, so that no number of retries spends more than the experiment may.
+const callDoc = "model-call-"
+
+// modelCall is one entry of the ledger.
+type modelCall struct {
+	Round int                `json:"round"` // whose evidence was shown
+	Try   string             `json:"try"`   // the activity's attempt, as artifacts name it
+	Call  experiment.Attempt `json:"call"`
+}
+
+// purse is what this design may still spend, and the ledger it is entered in: the
+// experiment's limits less all calls that were ever made under its name. What the
+// workflow counts bounds it too.
+func (a *Activities) purse(ctx context.Context, in DesignInput) (designer.Limits, error) {
+	docs, err := a.Steps.ListDocs(ctx, in.Spec.Name)
+	if err != nil {
+		return designer.Limits{}, err
+	}
+	limits := in.Spec.Limits
+	calls, tokens, cost := limits.ModelCalls, limits.ModelTokens, limits.ModelCost
+	for _, doc := range docs {
+		if !strings.HasPrefix(doc, callDoc) {
+			continue
+		}
+		c, err := a.readCall(ctx, in.Spec.Name, doc)
+		if err != nil {
+			return designer.Limits{}, err
+		}
+		calls, tokens, cost = calls-1, tokens-c.PromptTokens-c.CompletionTokens, cost-c.Cost
+	}
+	l := designer.Limits{
+		Calls: min(in.ModelCalls, calls), Tokens: min(in.ModelTokens, tokens),
+		Record: func(call experiment.Attempt) error { return a.enter(ctx, in, call) },
+	}
+	if limits.ModelCost > 0 {
+		l.Cost = &cost
+	}
+	return l, nil
+}
+
+func (a *Activities) readCall(ctx context.Context, name, doc string) (experiment.Attempt, error) {
+	var c modelCall
+	body, err := a.Steps.GetDoc(ctx, name, doc)
+	if err == nil {
+		err = json.Unmarshal(body, &c)
+	}
+	if err != nil {
+		return c.Call, fmt.Errorf("read the model call %s: %w", doc, err)
+	}
+	return c.Call, nil
+}
+
+// enter puts a call into the ledger. The worker going down must not keep a call
+// that was made from being counted.
+func (a *Activities) enter(ctx context.Context, in DesignInput, call experiment.Attempt) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerPatience)
+	defer cancel()
+	try := a.claimant(ctx, in.Where).Attempt
+	doc := callDoc + time.Now().UTC().Format("20060102T150405.000000000Z") + "-" + try + ".json"
+	return a.putJSON(ctx, in.Spec.Name, doc, modelCall{Round: in.Where.Round, Try: try, Call: call})
+}
+
+const ledgerPatience = 10 * time.Second

@@ -1,0 +1,38 @@
+package designer
+
+import "slices"
+
+// Kind is a way to design, as in DesignerSpec.Kind.
+type Kind struct {
+	Name string
+	// Asks says that a language model is asked.
+	Asks bool
+	// Rule says that a formula decides, and Needs which of these sections it has to
+	// be shown, one being enough; a rule without Needs looks at nothing.
+	Rule  bool
+	Needs []string
+}
+
+// Kinds are all there are. Package rule has a formula for each rule.
+var Kinds = []Kind{
+	{Name: "fixed", Rule: true},
+	{Name: "random", Rule: true},
+	{Name: "uniform", Rule: true},
+	{Name: "linear", Rule: true, Needs: []string{"training"}},
+	{Name: "learnability", Rule: true, Needs: []string{"failures"}},
+	{Name: "regret", Rule: true, Needs: []string{"failures"}},
+	{Name: "replay", Rule: true, Needs: []string{"history", "designed-history"}},
+	{Name: "human"},
+	{Name: "openai", Asks: true},
+	{Name: "trained", Asks: true},
+	{Name: "base", Asks: true},
+}
+
+// KindOf finds a kind by its name.
+func KindOf(name string) (Kind, bool) {
+	i := slices.IndexFunc(Kinds, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return Kinds[i], true
+}
