@@ -56,9 +56,10 @@ func viewOf(s workflows.SweepStatus) sweepView {
 	if !s.Began.IsZero() {
 		v.Began = utc(s.Began)
 	}
+	rates := sweep.Rates(s.Cells, len(s.Arms), 0)
 	for i, a := range s.Arms {
 		arm := sweepArmView{Name: a.Name, GivenUp: a.GivenUp}
-		if r := sweep.RateOf(s.Cells, i, 0); r.Cells > 0 {
+		if r := rates[i]; r.Cells > 0 {
 			arm.Start, arm.Valid = &r.Start, &r.Mean
 		}
 		v.Arms = append(v.Arms, arm)

@@ -138,12 +138,12 @@ func (s *sweepRun) lookAt(ctx workflow.Context, batch []int) error {
 
 // judge gives arms up, and cells that no limit leaves room for.
 func (s *sweepRun) judge() {
-	for i := range s.in.Arms {
+	for i, rate := range sweep.Rates(s.in.Cells, len(s.in.Arms), s.in.Stop.AfterRound) {
 		arm := &s.in.Arms[i]
 		if arm.GivenUp != "" {
 			continue
 		}
-		if arm.GivenUp = sweep.GivesUp(s.in.Stop, sweep.RateOf(s.in.Cells, i, s.in.Stop.AfterRound)); arm.GivenUp == "" {
+		if arm.GivenUp = sweep.GivesUp(s.in.Stop, rate); arm.GivenUp == "" {
 			continue
 		}
 		for j := range s.in.Cells {

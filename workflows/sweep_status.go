@@ -113,17 +113,17 @@ func (s *sweepRun) armTable() string {
 	for _, c := range s.in.Cells {
 		tallies[c.Arm].Add(c)
 	}
+	rates := sweep.Rates(s.in.Cells, len(s.in.Arms), 0)
 	rows := []string{"| arm | done | running | waiting | failed | stopped | valid |", "|---|---|---|---|---|---|---|"}
 	for i, a := range s.in.Arms[:min(len(s.in.Arms), armsShown)] {
 		t := tallies[i]
-		rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %s |", a.Name, t.Done, t.Running, t.Waiting, t.Failed, t.Stopped, s.rate(i)))
+		rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %s |", a.Name, t.Done, t.Running, t.Waiting, t.Failed, t.Stopped, meanText(rates[i])))
 	}
 	return strings.Join(rows, "\n")
 }
 
-// rate is the mean of an arm's last validations.
-func (s *sweepRun) rate(arm int) string {
-	r := sweep.RateOf(s.in.Cells, arm, 0)
+// meanText is the mean of an arm's last validations.
+func meanText(r sweep.ArmRate) string {
 	if r.Cells == 0 {
 		return ""
 	}

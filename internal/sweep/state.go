@@ -117,21 +117,25 @@ type ArmRate struct {
 	Start, Mean float64
 }
 
-// RateOf looks at the cells of one arm. The start is the untrained policy's rate.
-func RateOf(cells []Cell, arm, fromRound int) ArmRate {
-	var r ArmRate
+// Rates looks at the cells of each of so many arms, in one pass: it is done at
+// every turn of a sweep of thousands. The start is the untrained policy's rate.
+func Rates(cells []Cell, arms, fromRound int) []ArmRate {
+	rates := make([]ArmRate, arms)
 	for _, c := range cells {
-		if c.Arm == arm && c.Start != nil && c.Rate != nil && c.Round >= fromRound && c.Round >= 0 {
+		if c.Start != nil && c.Rate != nil && c.Round >= fromRound && c.Round >= 0 {
+			r := &rates[c.Arm]
 			r.Cells++
 			r.Start += *c.Start
 			r.Mean += *c.Rate
 		}
 	}
-	if r.Cells > 0 {
-		r.Start /= float64(r.Cells)
-		r.Mean /= float64(r.Cells)
+	for i := range rates {
+		if n := rates[i].Cells; n > 0 {
+			rates[i].Start /= float64(n)
+			rates[i].Mean /= float64(n)
+		}
 	}
-	return r
+	return rates
 }
 
 // GivesUp says why an arm is given up; "" if it is not.

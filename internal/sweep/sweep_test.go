@@ -119,7 +119,7 @@ func TestAnArmIsGivenUpByItsMean(t *testing.T) {
 		{experiment.SweepStop{BelowStart: true, AfterRound: 2, Cells: 1}, 1, false},
 		{experiment.SweepStop{BelowStart: true, AfterRound: 0, Cells: 3, Margin: 0.1}, 0, true},
 	} {
-		if why := sweep.GivesUp(c.rule, sweep.RateOf(cells, c.arm, c.rule.AfterRound)); (why != "") != c.want {
+		if why := sweep.GivesUp(c.rule, sweep.Rates(cells, 2, c.rule.AfterRound)[c.arm]); (why != "") != c.want {
 			t.Errorf("%+v, arm %d: %q; want given up: %t", c.rule, c.arm, why, c.want)
 		}
 	}
