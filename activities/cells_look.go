@@ -174,14 +174,14 @@ func (s *Sweeps) published(ctx context.Context, ref CellRef) (CellFound, *experi
 	return found, &r.Spec, nil
 }
 
-// used counts the trainings that an experiment did itself, and its designer calls.
+// used counts the trainings that an experiment did itself, and the designer calls
+// in its ledger: designs that it shares with others were paid for by those.
 func (s *Sweeps) used(ctx context.Context, name string, r experiment.Results) (sweep.Need, error) {
-	var n sweep.Need
-	for _, round := range r.Rounds {
-		if round.Transcript != nil {
-			n.Calls += len(round.Transcript.Attempts)
-		}
+	made, err := ledger(ctx, s.Steps, name)
+	if err != nil {
+		return sweep.Need{}, err
 	}
+	n := sweep.Need{Calls: len(made)}
 	body, err := s.Steps.GetDoc(ctx, name, DocIndex)
 	if errors.Is(err, artifact.ErrNotFound) {
 		n.Jobs = len(r.Rounds) + 1

@@ -154,12 +154,10 @@ type Scored struct {
 
 // DesignInput asks for the next curriculum.
 type DesignInput struct {
-	Where       Where           `json:"where"`
-	Spec        experiment.Spec `json:"spec"`
-	Refs        Refs            `json:"refs"`         // rounds before this one
-	Round       RoundRefs       `json:"round"`        // this one, design still open
-	ModelCalls  int             `json:"model_calls"`  // left
-	ModelTokens int             `json:"model_tokens"` // left
+	Where Where           `json:"where"`
+	Spec  experiment.Spec `json:"spec"`
+	Refs  Refs            `json:"refs"`  // rounds before this one
+	Round RoundRefs       `json:"round"` // this one, design still open
 	// Skip is the reason why nobody designs: the curriculum stays as it is.
 	Skip string `json:"skip,omitempty"`
 }

@@ -10,8 +10,10 @@ import (
 
 	"floe/activities"
 	"floe/internal/config"
+	"floe/internal/designer"
 	"floe/internal/env/all"
 	"floe/internal/experiment"
+	planning "floe/internal/plan"
 	"floe/workflows"
 )
 
@@ -29,7 +31,8 @@ itself. The shared rounds are not done again and not copied: both experiments
 point to the same artifacts. Where it comes from is recorded with it.
 
 Round K begins with the curriculum that the other's designer proposed after
-round K-1; the new one's designer is first asked after round K.`,
+round K-1, or with what a person decided about it; decisions about shared rounds
+are shared like all else. The new one's designer is first asked after round K.`,
 		Example:           "  starter fork demo --at-round 1 --set designer.context=V3\n  starter fork demo --at-round 2 --name longer --set rounds=6",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
@@ -67,15 +70,16 @@ func (a *app) forkOf(ctx context.Context, parent string, at int, sets []string) 
 	if err != nil {
 		return spec, activities.Fork{}, err
 	}
-	if faults := forkFaults(old, spec, refs, at); len(faults) > 0 {
+	r, err := a.results(ctx, parent)
+	if err != nil {
+		return spec, activities.Fork{}, err
+	}
+	faults := append(forkFaults(old, spec, refs, at), undecided(old, spec, refs, r, at)...)
+	if len(faults) > 0 {
 		return spec, activities.Fork{}, fail(exitUsage, "cannot fork %s at round %d:\n  %s", parent, at, strings.Join(faults, "\n  "))
 	}
 	f := activities.Fork{Experiment: parent, Round: at, Refs: refs}
 	f.Refs.Rounds, f.Refs.Benchmarks = refs.Rounds[:at], nil
-	r, err := a.results(ctx, parent)
-	if err != nil {
-		return spec, f, err
-	}
 	for _, round := range r.Rounds[:min(at, len(r.Rounds))] {
 		f.Figures = append(f.Figures, activities.ForkFigures{Rates: round.Scorecard.Total(), Outcome: round.Transcript.Outcome})
 	}
@@ -125,6 +129,29 @@ func forkFaults(old, spec experiment.Spec, refs activities.Refs, at int) []strin
 		faults = append(faults, "the name is the parent's; want another (--name)")
 	}
 	return faults
+}
+
+// undecided refuses to begin with a proposal that a person should have decided
+// about and never did: of the last round, after which nobody was asked, or of one
+// that was stopped while it waited.
+func undecided(old, spec experiment.Spec, refs activities.Refs, r experiment.Results, at int) []string {
+	if at < 1 || at > len(refs.Rounds) || at > len(r.Rounds) || refs.Rounds[at-1].Proposal.ID.Key != "" {
+		return nil
+	}
+	t := r.Rounds[at-1].Transcript
+	if t == nil || t.Outcome == activities.OutcomeSkipped {
+		return nil
+	}
+	old.Rounds = at + 1 // as if it had gone on
+	var known experiment.Transcript
+	if spec.Designer.Trivial == designer.TrivialStop {
+		known.NeedsApproval = t.NeedsApproval
+	}
+	why := planning.NeedsApproval(spec, at-1, known)
+	if planning.NeedsApproval(old, at-1, *t) == "" || why == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("nobody decided about the proposal after round %d (%s); want an earlier round, or a spec that asks nobody (such as --set designer.approve=false)", at-1, why)}
 }
 
 // runFork starts a fork, or attaches to the one that was started before.

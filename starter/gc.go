@@ -11,6 +11,7 @@ import (
 
 	"floe/activities"
 	"floe/internal/artifact"
+	"floe/internal/designer/replay"
 	"floe/internal/env/all"
 	"floe/internal/experiment"
 	planning "floe/internal/plan"
@@ -123,6 +124,9 @@ func (a *app) refer(ctx context.Context, planner *planning.Planner, name string,
 	for _, s := range stepsOf(k.refs) {
 		to[s.done.ID] = true
 	}
+	if err := a.referInDocs(ctx, name, to); err != nil {
+		return err
+	}
 	spec, err := a.storedSpec(ctx, name)
 	if err != nil || spec == nil {
 		return err
@@ -143,4 +147,34 @@ func (a *app) refer(ctx context.Context, planner *planning.Planner, name string,
 		to[s.ID] = true
 	}
 	return err
+}
+
+// referInDocs adds the steps that only documents point to: decisions about rounds
+// that are not published yet, and answers of replays.
+func (a *app) referInDocs(ctx context.Context, name string, to map[experiment.StepID]bool) error {
+	docs, err := a.steps.ListDocs(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		switch {
+		case strings.HasPrefix(doc, "decision-round-"):
+			decision, proposal, err := planning.Decided(a.steps.GetDoc(ctx, name, doc))
+			if err != nil {
+				return err
+			}
+			to[decision], to[proposal] = true, true
+		case strings.HasPrefix(doc, "replay-"):
+			var r replay.Result
+			if err := a.readDoc(ctx, name, doc, &r); err != nil {
+				return err
+			}
+			for _, c := range r.Cells {
+				for _, d := range c.Draws {
+					to[d.Step] = true
+				}
+			}
+		}
+	}
+	return nil
 }

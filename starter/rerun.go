@@ -12,6 +12,7 @@ import (
 	"floe/internal/config"
 	"floe/internal/env/all"
 	"floe/internal/experiment"
+	planning "floe/internal/plan"
 	"floe/workflows"
 )
 
@@ -23,7 +24,11 @@ func (a *app) rerunCmd() *cobra.Command {
 		Long: `Runs the spec of a finished experiment once more under another name, with sharing
 off, so that every step is really done again, and compares all artifacts by
 sha256. Exit code 0 only if all are the same. With the embedded trainer and a
-rule as designer they are; a model behind an endpoint may answer otherwise.`,
+rule as designer they are; a model behind an endpoint may answer otherwise.
+
+Where a person decided about designs, the second run asks again: a decision
+belongs to its experiment. Artifacts from there on can be the same only if the
+same was decided, and a decision itself, with its time, never is.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -92,6 +97,9 @@ func (a *app) startAgain(ctx context.Context, fresh bool, in workflows.Experimen
 	}
 	if fresh {
 		a.say("doing all steps again as %s", in.Spec.Name)
+		if planning.NeedsApproval(in.Spec, 0, experiment.Transcript{}) != "" {
+			a.say("a person decides about its designs: each is asked for again; see %s", a.command("design show "+in.Spec.Name, a.repeatData()...))
+		}
 		return a.launch(ctx, c, in, "")
 	}
 	return a.start(ctx, c, in.Spec)

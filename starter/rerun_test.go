@@ -73,3 +73,30 @@ func TestForksThatCannotBeAreRefusedWithAllFaults(t *testing.T) {
 		}
 	}
 }
+
+func TestAForkDoesNotBeginWithWhatNobodyDecidedAbout(t *testing.T) {
+	old := experiment.Spec{Name: "a", Rounds: 2, Designer: experiment.DesignerSpec{Kind: "openai", Approve: true}}
+	longer := old
+	longer.Name, longer.Rounds = "b", 4
+	unasked := longer
+	unasked.Designer.Approve = false
+	decidedAbout := activities.RoundRefs{Proposal: activities.Done{ID: experiment.StepID{Kind: "design", Key: "k"}}}
+	refs := activities.Refs{Rounds: []activities.RoundRefs{decidedAbout, {Round: 1}}}
+	r := experiment.Results{Rounds: []experiment.RoundResult{{Transcript: &experiment.Transcript{}}, {Transcript: &experiment.Transcript{}}}}
+	skipped := experiment.Results{Rounds: []experiment.RoundResult{{}, {Transcript: &experiment.Transcript{Outcome: activities.OutcomeSkipped}}}}
+	for name, c := range map[string]struct {
+		spec    experiment.Spec
+		results experiment.Results
+		at      int
+		refused bool
+	}{
+		"a proposal that was decided about":           {longer, r, 1, false},
+		"the last round's":                            {longer, r, 2, true},
+		"the last round's, and nobody is to be asked": {unasked, r, 2, false},
+		"a design that was left out":                  {longer, skipped, 2, false},
+	} {
+		if faults := undecided(old, c.spec, refs, c.results, c.at); (len(faults) > 0) != c.refused {
+			t.Errorf("%s: %q; want it refused: %v", name, faults, c.refused)
+		}
+	}
+}

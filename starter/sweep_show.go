@@ -70,6 +70,7 @@ func (v sweepView) table(w io.Writer, cells bool) error {
 	if failed > 0 {
 		fmt.Fprintf(w, "look: starter show NAME · again: starter sweep retry %s --failed\n", v.Name)
 	}
+	v.approvals(w)
 	if v.UI != "" {
 		fmt.Fprintf(w, "Temporal UI  %s\n", v.UI)
 	}
@@ -79,6 +80,25 @@ func (v sweepView) table(w io.Writer, cells bool) error {
 	}
 	fmt.Fprintln(w)
 	return v.cellTable(w)
+}
+
+// approvals lists the cells of which a person has to approve a design.
+func (v sweepView) approvals(w io.Writer) {
+	n := 0
+	for _, c := range v.Cells {
+		if c.State != sweep.Approval {
+			continue
+		}
+		if n++; n <= failuresShown {
+			fmt.Fprintf(w, "%s %s: %s\n", c.Name, c.State, c.Cause)
+		}
+	}
+	if n > failuresShown {
+		fmt.Fprintf(w, "and %d more; --cells lists them all\n", n-failuresShown)
+	}
+	if n > 0 {
+		fmt.Fprintln(w, "decide: starter design show NAME")
+	}
 }
 
 func (v sweepView) armTable(w io.Writer) error {

@@ -205,3 +205,67 @@ func TestCancellingEndsTheWait(t *testing.T) {
 		t.Errorf("the last report says %q; stored %v", got, *stored)
 	}
 }
+
+func TestAStopLetsAWaitingRoundGoOnUndecided(t *testing.T) {
+	s, stored := gated(t, nil)
+	s.later(1, func() {
+		s.update(t, workflows.UpdateSteer, workflows.Control{Verb: workflows.VerbSkip}, wantRefusal(t, "starter design show test"))
+		s.update(t, workflows.UpdateSteer, workflows.Control{Verb: workflows.VerbStop, Reason: "enough"}, wantOK(t))
+	})
+	s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
+	if err := s.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	end := s.status(t)
+	if end.State != workflows.StateStopped || end.Waiting != nil || len(end.Done) != 1 || end.Done[0].Outcome != "ok" || len(*stored) != 0 {
+		t.Errorf("%d decisions, status %+v; want it stopped after round 0, its proposal undecided", len(*stored), end)
+	}
+	if got := s.states[len(s.states)-1]; got != workflows.StateStopped {
+		t.Errorf("the last report says %q", got)
+	}
+}
+
+func TestAnExperimentThatStopsDoesNotAskAnybody(t *testing.T) {
+	s, stored := gated(t, nil)
+	design := s.design
+	s.design = func(in activities.DesignInput) activities.Designed {
+		s.SignalWorkflow(workflows.SignalControl, workflows.Control{Verb: workflows.VerbStop})
+		return design(in)
+	}
+	s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
+	if err := s.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if end := s.status(t); end.State != workflows.StateStopped || len(end.Done) != 1 || len(*stored) != 0 {
+		t.Errorf("status %+v", end)
+	}
+}
+
+func TestADecisionIsTakenWhilePausedAndNothingBegins(t *testing.T) {
+	s, stored := gated(t, nil)
+	s.later(1, func() {
+		s.update(t, workflows.UpdateSteer, workflows.Control{Verb: workflows.VerbPause, Reason: "lunch"}, wantOK(t))
+	})
+	s.later(2, func() {
+		if now := s.status(t); !now.Waits() || !now.Pausing || !strings.Contains(now.Line(), "pauses after this step (lunch)") {
+			t.Errorf("after the pause: %s: %s", now.State, now.Line())
+		}
+	})
+	approved := s.word(3*time.Hour, workflows.UpdateApprove, workflows.Approval{By: "ann"})
+	s.later(4, func() {
+		if now := s.status(t); now.State != workflows.StatePaused || now.Waiting != nil || approved.err != nil || len(*stored) != 1 {
+			t.Errorf("after the decision (%v): %+v; want it paused", approved.err, now)
+		}
+		if strings.Contains(strings.Join(s.calls, "\n"), "generate from decision-0") {
+			t.Error("round 1 began while the experiment was paused")
+		}
+		s.update(t, workflows.UpdateSteer, workflows.Control{Verb: workflows.VerbResume}, wantOK(t))
+	})
+	s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
+	if err := s.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if end := s.status(t); end.State != workflows.StateDone || len(end.Done) != 2 {
+		t.Errorf("status %+v", end)
+	}
+}

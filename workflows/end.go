@@ -97,6 +97,9 @@ func (e *arm) tellSweep(ctx workflow.Context) {
 		return
 	}
 	cell := activities.CellState{Name: e.spec.Name, State: e.status.State, Cause: e.status.Cause, Round: e.status.Progress.Round, Validated: len(e.status.Done)}
+	if e.status.Waits() {
+		cell.Cause = e.status.Waiting.Reason
+	}
 	if e.status.Base != nil {
 		start := e.base.ValidRate()
 		cell.Start = &start

@@ -61,8 +61,6 @@ type arm struct {
 	status Status
 	base   experiment.Rates
 	report activities.Published
-	calls  int // designer calls made
-	tokens int // designer tokens used
 	redo   []activities.Redo
 	input  ExperimentInput
 

@@ -17,9 +17,7 @@ type RoundInput struct {
 	Spec  experiment.Spec  `json:"spec"`
 	// Refs are the experiment's artifacts so far: round 0's curriculum, the
 	// untrained policy, the validation set, and the rounds before this one.
-	Refs        activities.Refs `json:"refs"`
-	ModelCalls  int             `json:"model_calls"`  // designer calls left
-	ModelTokens int             `json:"model_tokens"` // designer tokens left
+	Refs activities.Refs `json:"refs"`
 	// Again names the steps to make anew although they are done, once for each time.
 	Again []string `json:"again,omitempty"`
 	// SkipDesign is the reason to keep the curriculum; empty to have one designed.
@@ -72,8 +70,7 @@ func Round(ctx workflow.Context, in RoundInput) (RoundResult, error) {
 	note(ctx, in, "%s valid; designing the next curriculum", percent(scored.Rates.ValidRate()))
 	designed, err := step(ctx, in, gate, cpuWork, "design", in.summary("design the next curriculum: %s", in.Spec.Designer.Kind), do.Design,
 		activities.DesignInput{
-			Where: in.where("design"), Spec: in.Spec, Refs: in.Refs, Round: refs,
-			ModelCalls: in.ModelCalls, ModelTokens: in.ModelTokens, Skip: in.SkipDesign,
+			Where: in.where("design"), Spec: in.Spec, Refs: in.Refs, Round: refs, Skip: in.SkipDesign,
 		})
 	if err != nil {
 		return RoundResult{}, err

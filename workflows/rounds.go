@@ -29,8 +29,6 @@ func (e *arm) round(ctx workflow.Context, round int) error {
 	}
 	e.skip = ""
 	e.refs.Rounds = append(e.refs.Rounds, out.Refs)
-	e.calls += out.ModelCalls
-	e.tokens += out.ModelTokens
 	e.status.Done = append(e.status.Done, RoundFigures{round, out.Rates, out.Outcome})
 	e.status.show(ctx)
 	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrValidRate.ValueSet(out.Rates.ValidRate())); err != nil {
@@ -59,9 +57,7 @@ func (e *arm) play(ctx workflow.Context, round int) (RoundResult, error) {
 	for {
 		var out RoundResult
 		err := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, e.childOptions(round)), Round, RoundInput{
-			Where: e.where, Spec: e.spec, Refs: e.refs,
-			ModelCalls: e.spec.Limits.ModelCalls - e.calls, ModelTokens: e.spec.Limits.ModelTokens - e.tokens,
-			Again: e.again(round), SkipDesign: e.skip,
+			Where: e.where, Spec: e.spec, Refs: e.refs, Again: e.again(round), SkipDesign: e.skip,
 		}).Get(ctx, &out)
 		if _, old := errors.AsType[*temporal.ChildWorkflowExecutionAlreadyStartedError](err); !old || !e.waits {
 			return out, err

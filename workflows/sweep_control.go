@@ -140,9 +140,9 @@ func (s *sweepRun) wanted(c *sweep.Cell) string {
 		return VerbCancel
 	case s.in.Mode == modeStop && c.State != sweep.Running: // it would wait for somebody for ever
 		return VerbStop
-	case c.State != sweep.Running:
-	case s.in.Arms[c.Arm].GivenUp != "":
+	case s.in.Arms[c.Arm].GivenUp != "" && (c.State == sweep.Running || c.State == sweep.Approval):
 		return VerbStop
+	case c.State != sweep.Running:
 	case s.in.Mode == modePause:
 		return VerbPause
 	case c.Told == VerbPause:

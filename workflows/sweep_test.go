@@ -456,3 +456,51 @@ func TestALookFromOutsideKeepsTheCause(t *testing.T) {
 		t.Errorf("after %d looks: %+v", looks, seen.Cells)
 	}
 }
+
+// TestACellThatWaitsForApprovalGivesItsPlaceToAnother: it costs nothing while a
+// person thinks, and it ends unasked when the sweep is stopped.
+func TestACellThatWaitsForApprovalGivesItsPlaceToAnother(t *testing.T) {
+	s := newStage(t, nil)
+	a := &activities.Sweeps{}
+	s.RegisterActivity(a)
+	opened := false
+	s.OnActivity(a.OpenCells, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.OpenCellsInput) ([]activities.OpenedCell, error) {
+		opened = true
+		return []activities.OpenedCell{{Found: activities.CellFound{Name: in.Cells[0].Name, State: sweep.Done, Round: 1}}}, nil
+	})
+	s.OnActivity(a.LookAtCells, mock.Anything, mock.Anything).Return(func(_ context.Context, _ activities.LookAtCellsInput) ([]activities.CellFound, error) {
+		return []activities.CellFound{{Name: "gate-arm-s0", State: activities.CellStateOf(workflows.StateWaiting), Round: -1}}, nil
+	})
+	s.OnSignalExternalWorkflow(mock.Anything, workflows.ExperimentID("gate-arm-s0"), "", workflows.SignalControl, mock.Anything).Return(
+		func(_, _, _, _ string, arg any) error {
+			if c, ok := arg.(workflows.Control); !ok || c.Verb != workflows.VerbStop {
+				t.Errorf("the cell was told %+v; want stop", arg)
+			}
+			s.SignalWorkflow(workflows.SignalCell, activities.CellState{Name: "gate-arm-s0", State: workflows.StateStopped, Validated: 1})
+			return nil
+		})
+	var seen workflows.SweepStatus
+	s.RegisterDelayedCallback(func() {
+		v, err := s.QueryWorkflow(workflows.QuerySweep)
+		if err == nil {
+			err = v.Get(&seen)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		s.update(t, workflows.UpdateSteer, workflows.Control{Verb: workflows.VerbStop}, wantOK(t))
+	}, 5*time.Minute)
+	s.RegisterDelayedCallback(func() {
+		s.SignalWorkflow(workflows.SignalCell, activities.CellState{Name: "gate-arm-s0", State: workflows.StateWaiting, Cause: "the designer is a person", Validated: 1})
+	}, time.Second)
+	s.ExecuteWorkflow(workflows.Sweep, workflows.SweepInput{
+		Name: "gate", Arms: []workflows.SweepArm{{Name: "arm"}}, Limits: experiment.SweepLimits{Parallel: 1},
+		Cells: []sweep.Cell{{State: sweep.Running, Round: 0, Tries: 1}, {Seed: 1, State: sweep.Waiting, Round: -1}},
+	})
+	if err := s.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if !opened || seen.State != workflows.StateWaiting || seen.Tally.Approval != 1 || seen.Tally.Waiting != 1 || seen.Cells[0].Cause != "the designer is a person" || seen.Cells[1].State != sweep.Done {
+		t.Errorf("the other cell began: %v; status %+v", opened, seen)
+	}
+}

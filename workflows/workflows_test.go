@@ -126,7 +126,7 @@ func TestEachStepWorksOnWhatTheLastOneMade(t *testing.T) {
 	}
 }
 
-func TestTheDesignerSeesAllRoundsAndWhatIsLeftToSpend(t *testing.T) {
+func TestTheDesignerSeesAllRounds(t *testing.T) {
 	s := newStage(t, nil)
 	s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
 	if len(s.rounds) != 2 {
@@ -135,9 +135,6 @@ func TestTheDesignerSeesAllRoundsAndWhatIsLeftToSpend(t *testing.T) {
 	last := s.rounds[1]
 	if len(last.Refs.Rounds) != 1 || last.Refs.Rounds[0].Design.ID.Key != "design-0" {
 		t.Errorf("round 1's designer was shown %+v", last.Refs.Rounds)
-	}
-	if last.ModelCalls != 7 || last.ModelTokens != 600 {
-		t.Errorf("left: %d calls and %d tokens; want 7 and 600", last.ModelCalls, last.ModelTokens)
 	}
 }
 

@@ -98,7 +98,7 @@ func TestFaultsOfSweepsAreToldAtOnce(t *testing.T) {
 		"several in arms": {
 			src: "name: s\nbase: {rounds: 1, name: x, benchmarks: {agents: []}}\narms:\n  a: {designer.context: V9}\n  b: {dezigner: {kind: fixed}}\n  c: {seed: 3}\n",
 			want: `s.yaml:2:19: base: found the key name; want it left out: cells are named by sweep, arm and seed
-s.yaml:4:25: designer.context: found "V9"; did you mean V1? want one of V1, V2, V3, V4, V5, V6
+s.yaml:4:25: designer.context: found "V9"; did you mean V1? want one of V1, V2, V3, V4, V5, V6, custom
 s.yaml:5:17: found unknown key "dezigner"; did you mean designer?
 s.yaml:6:7: arms.c: found the key seed; want it in seeds of the sweep`,
 		},

@@ -74,7 +74,7 @@ func TestAMatrixBeyondAllBoundsIsNotMultipliedOut(t *testing.T) {
 
 func TestTheSumAlwaysAddsUp(t *testing.T) {
 	states := []string{
-		sweep.Waiting, sweep.Running, sweep.Paused, sweep.Attention, sweep.Done, sweep.Failed, sweep.Stopped, sweep.Cancelled, "unheard of",
+		sweep.Waiting, sweep.Running, sweep.Paused, sweep.Approval, sweep.Attention, sweep.Done, sweep.Failed, sweep.Stopped, sweep.Cancelled, "unheard of",
 	}
 	rng := experiment.Rand("sweep", "tally")
 	for range 200 {
@@ -90,7 +90,7 @@ func TestTheSumAlwaysAddsUp(t *testing.T) {
 }
 
 func TestACellIsLiveEndedOrWaiting(t *testing.T) {
-	for _, state := range []string{sweep.Waiting, sweep.Running, sweep.Paused, sweep.Attention, sweep.Done, sweep.Failed, sweep.Stopped, sweep.Cancelled} {
+	for _, state := range []string{sweep.Waiting, sweep.Running, sweep.Paused, sweep.Approval, sweep.Attention, sweep.Done, sweep.Failed, sweep.Stopped, sweep.Cancelled} {
 		c := sweep.Cell{State: state}
 		kinds := []bool{c.Live(), c.Ended(), state == sweep.Waiting}
 		if n := len(slices.DeleteFunc(kinds, func(b bool) bool { return !b })); n != 1 {
