@@ -84,6 +84,8 @@ func (s shown) headline() string {
 		return s.Failure
 	case len(s.Left) > 0:
 		return fmt.Sprintf("%s: %s; %s", s.Name, s.State, strings.Join(s.Left, "; "))
+	case s.Status != nil && s.Status.Waits():
+		return fmt.Sprintf("%s: %s; %s: %s", s.Name, s.State, s.Status.Position(), s.Status.Waiting.Reason)
 	case s.Status != nil && s.State != workflows.StateDone:
 		return fmt.Sprintf("%s: %s; %s", s.Name, s.State, s.Status.Line())
 	}
