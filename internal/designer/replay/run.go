@@ -222,8 +222,13 @@ func (r *running) one(ctx context.Context, a ask) (tokens, money int64, err erro
 	if done {
 		return 0, 0, r.adopt(ctx, a, m)
 	}
+	return r.ask(h, a) //nolint:contextcheck // the hold's context is ctx, and ends also when the hold is lost
+}
+
+// ask has the designer of an answer that this replay holds asked.
+func (r *running) ask(h *artifact.Hold, a ask) (tokens, money int64, err error) {
 	defer h.Release()
-	ctx = h.Context() //nolint:contextcheck // ctx, and ends also when the hold is lost
+	ctx := h.Context()
 	var mu sync.Mutex
 	var cost float64
 	started := time.Now().UTC()
@@ -242,13 +247,14 @@ func (r *running) one(ctx context.Context, a ask) (tokens, money int64, err erro
 		return tokens, micros(cost), fmt.Errorf("%s: %w", r.Cells[a.cell].Name, err)
 	}
 	body, err := artifact.JSON(File, t)
-	if err == nil {
-		m, err = h.Commit(ctx, a.inputs, started, []artifact.Body{body})
-	}
 	if err != nil {
 		return tokens, micros(cost), err
 	}
-	return tokens, micros(cost), r.adopt(ctx, a, m)
+	m, err := h.Commit(ctx, a.inputs, started, []artifact.Body{body})
+	if err == nil {
+		err = r.adopt(ctx, a, m)
+	}
+	return tokens, micros(cost), err
 }
 
 // adopt takes an answer from the store, whoever asked for it.
