@@ -219,8 +219,10 @@ func (r *running) one(ctx context.Context, a ask) (tokens, money int64, err erro
 	if err != nil {
 		return 0, 0, fmt.Errorf("%s: %w", r.Cells[a.cell].Name, err)
 	}
-	if done {
-		return 0, 0, r.adopt(ctx, a, m)
+	if done { // it counts like one that was there from the start
+		t, err := r.adopt(ctx, a, m)
+		used, cost := spent(t)
+		return int64(used), micros(cost), err
 	}
 	return r.ask(h, a) //nolint:contextcheck // the hold's context is ctx, and ends also when the hold is lost
 }
@@ -252,20 +254,19 @@ func (r *running) ask(h *artifact.Hold, a ask) (tokens, money int64, err error) 
 	}
 	m, err := h.Commit(ctx, a.inputs, started, []artifact.Body{body})
 	if err == nil {
-		err = r.adopt(ctx, a, m)
+		_, err = r.adopt(ctx, a, m)
 	}
 	return tokens, micros(cost), err
 }
 
 // adopt takes an answer from the store, whoever asked for it.
-func (r *running) adopt(ctx context.Context, a ask, m artifact.Manifest) error {
-	var t experiment.Transcript
+func (r *running) adopt(ctx context.Context, a ask, m artifact.Manifest) (t experiment.Transcript, err error) {
 	if err := r.Steps.ReadJSON(ctx, m, File, &t); err != nil {
-		return err
+		return t, err
 	}
 	r.keep(a, t)
 	r.tell("")
-	return nil
+	return t, nil
 }
 
 // claimant is one try at an answer; no other has its name.
