@@ -62,11 +62,7 @@ func (a *app) forkOf(ctx context.Context, parent string, at int, sets []string) 
 	if err != nil {
 		return experiment.Spec{}, activities.Fork{}, err
 	}
-	src, err := config.Marshal(old)
-	if err != nil {
-		return experiment.Spec{}, activities.Fork{}, err
-	}
-	spec, err := config.Load(activities.DocSpec+" of "+parent, src, sets, all.Open)
+	spec, err := config.Amend(activities.DocSpec+" of "+parent, old, sets, all.Open)
 	if err != nil {
 		return spec, activities.Fork{}, err
 	}

@@ -92,11 +92,7 @@ func amend(old experiment.Spec, sets []string) (experiment.Spec, []string, error
 	if len(sets) == 0 {
 		return old, nil, nil
 	}
-	src, err := config.Marshal(old)
-	if err != nil {
-		return old, nil, err
-	}
-	spec, err := config.Load("the spec of "+old.Name, src, sets, all.Open)
+	spec, err := config.Amend("the spec of "+old.Name, old, sets, all.Open)
 	if err != nil {
 		return old, nil, err
 	}
