@@ -9,7 +9,7 @@ STAMP   := -X floe/internal/version.version=$(VERSION) -X floe/internal/version.
 SPEC    ?= examples/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev check test test-devstack test-model proof race lint workflowcheck vet tidy fuzz bench schema histories cover clean
+.PHONY: help build demo dev check test test-devstack test-model proof race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,11 +64,16 @@ fuzz: ## fuzz every parser for FUZZTIME each (default 30s)
 proof: ## compare the solver with a brute force on all 3x3 instances with two and three agents
 	$(GO) test ./internal/env/lake -run AllInstances -count=1 -timeout 30m -v -args -proof
 
+CELLS ?= 5000
+sweep-scale: ## simulate a sweep of CELLS (default 5000) whose steps cost nothing: time, history sizes, memory
+	FLOE_SCALE_CELLS=$(CELLS) $(GO) test ./workflows -run Thousands -v -count=1 -timeout 60m
+
 histories: build ## record the histories that the replay test replays (after a change of workflows that is meant)
-	$(GO) test ./starter -run 'Whole|Cancel|APersonDesigns' -count=1 -record
+	$(GO) test ./starter -run 'WholeExperiment|CancelStops|FailureWaits|PauseResume|ASweep|APersonDesigns' -count=1 -record
 
 schema: build ## write docs/experiment.schema.json anew
 	$(BIN)/starter schema > docs/experiment.schema.json
+	$(BIN)/starter schema --sweep > docs/sweep.schema.json
 
 cover: ## coverage of the main module
 	$(GO) test -coverprofile=coverage.txt ./... && $(GO) tool cover -func=coverage.txt | tail -1

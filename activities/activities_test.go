@@ -247,6 +247,5 @@ func upToDesign(b *bench) activities.DesignInput {
 		Round: activities.RoundRefs{
 			Curriculum: first, Dataset: activities.Done{ID: in.Dataset}, Policy: trained.Done, Scorecard: score(trained.ID, "round 0"),
 		},
-		ModelCalls: 5, ModelTokens: 1000,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"floe/internal/designer"
 	"floe/internal/experiment"
 	"floe/internal/orders"
+	"floe/internal/plan"
 )
 
 // FileDecision is what a person decided about a proposal, and why.
@@ -19,7 +20,7 @@ const FileDecision = "decision.json"
 
 // DocDecision is the document that finds a round's decision again when the
 // experiment is run again.
-func DocDecision(round int) string { return fmt.Sprintf("decision-round-%d.json", round) }
+func DocDecision(round int) string { return plan.DocDecision(round) }
 
 // decisionVersion changes whenever the same decision would be used differently.
 const decisionVersion = "1"
@@ -72,7 +73,7 @@ func (a *Activities) Decide(ctx context.Context, in DecideInput) (Decided, error
 		Name    string `json:"name"`
 		DecideInput
 	}{decisionVersion, in.Spec.Name, in}
-	m, done, err := a.step(ctx, in.Where, "decision", inputs, func(ctx context.Context, _ experiment.StepID, _ func(int, int, string)) ([]artifact.Body, error) {
+	m, done, err := a.step(ctx, in.Where, in.Spec, plan.KindDecision, inputs, func(ctx context.Context, _ *artifact.Hold, _ func(int, int, string)) ([]artifact.Body, error) {
 		t, err := a.decide(ctx, in)
 		if err != nil {
 			return nil, err
@@ -95,11 +96,11 @@ func (a *Activities) Decide(ctx context.Context, in DecideInput) (Decided, error
 
 // decide is the transcript of the proposal as the decision leaves it.
 func (a *Activities) decide(ctx context.Context, in DecideInput) (experiment.Transcript, error) {
-	t, err := load[experiment.Transcript](ctx, a.Steps, in.Proposal, FileTranscript)
+	t, err := plan.Load[experiment.Transcript](ctx, a.Steps, in.Proposal, FileTranscript)
 	if err != nil {
 		return t, err
 	}
-	present, err := load[experiment.Curriculum](ctx, a.Steps, in.Curriculum, FileCurriculum)
+	present, err := plan.Load[experiment.Curriculum](ctx, a.Steps, in.Curriculum, FileCurriculum)
 	if err != nil {
 		return t, err
 	}
@@ -136,7 +137,7 @@ func (a *Activities) warning(ctx context.Context, in DecideInput, used experimen
 	if in.Spec.Designer.Trivial == designer.TrivialIgnore {
 		return "", nil
 	}
-	card, err := load[experiment.Scorecard](ctx, a.Steps, in.Scorecard, FileScorecard)
+	card, err := plan.Load[experiment.Scorecard](ctx, a.Steps, in.Scorecard, FileScorecard)
 	return designer.TrivialWarning(used, card), err
 }
 
@@ -183,8 +184,8 @@ func (a *Activities) found(ctx context.Context, in DesignInput, proposal experim
 	if f.Proposal != proposal {
 		return nil, nil // about a proposal that other evidence or other code has replaced
 	}
-	if _, err := need(ctx, a.Steps, f.Decided.ID); err != nil {
-		return nil, err
+	if _, there, err := a.Steps.Find(ctx, f.Decided.ID); err != nil || !there {
+		return nil, err // set aside, perhaps: then a person is asked again
 	}
 	f.Decided.Reused = true
 	return &f.Decided, nil
@@ -196,20 +197,4 @@ type person struct{}
 
 func (person) Propose(context.Context, designer.Request) (designer.Proposal, error) {
 	return designer.Proposal{Rationale: "The last curriculum, for a person to edit."}, nil
-}
-
-// needsApproval says why a person must decide about a design; "" if none must.
-// After the last round nobody does: no round would use what is decided.
-func needsApproval(in DesignInput, t experiment.Transcript) string {
-	switch spec := in.Spec.Designer; {
-	case in.Where.Round+1 >= in.Spec.Rounds:
-		return ""
-	case spec.Kind == "human":
-		return "the designer is a person"
-	case t.NeedsApproval != "":
-		return t.NeedsApproval
-	case spec.Approve:
-		return "the experiment wants each proposal approved"
-	}
-	return ""
 }

@@ -202,3 +202,42 @@ func TestTheGuardAsksForAPersonAndWarnsOfTheirAnswerToo(t *testing.T) {
 		}
 	}
 }
+
+func TestADecisionWhoseStepWasSetAsideIsAskedForAgain(t *testing.T) {
+	b, in, designed := proposed(t)
+	decided, err := do(b, b.acts.Decide, decision(in, designed, activities.Decision{Verdict: experiment.VerdictApproved}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.acts.Steps.Quarantine(t.Context(), decided.ID); err != nil {
+		t.Fatal(err)
+	}
+	again, err := do(b, b.acts.Design, in)
+	if err != nil || again.Decided != nil || again.NeedsApproval == "" {
+		t.Errorf("designed %+v, %v; want a person asked again", again, err)
+	}
+}
+
+func TestNobodyIsAskedAboutADesignThatWasLeftOut(t *testing.T) {
+	b, in, _ := proposed(t)
+	in.Skip = "on holiday"
+	kept, err := do(b, b.acts.Design, in)
+	if err != nil || kept.NeedsApproval != "" || kept.Outcome != activities.OutcomeSkipped {
+		t.Errorf("designed %+v, %v; want the curriculum kept without a word", kept, err)
+	}
+}
+
+func TestADecisionOfAnExperimentThatDoesNotShareIsItsOwn(t *testing.T) {
+	b, in, designed := proposed(t)
+	d := decision(in, designed, activities.Decision{Verdict: experiment.VerdictApproved})
+	shared, err := do(b, b.acts.Decide, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	no := false
+	d.Spec.Share = &no
+	alone, err := do(b, b.acts.Decide, d)
+	if err != nil || alone.ID == shared.ID {
+		t.Errorf("decided %+v, %v; want another step than %s", alone, err, shared.ID)
+	}
+}

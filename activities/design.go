@@ -2,18 +2,21 @@ package activities
 
 import (
 	"context"
-	"strconv"
 
 	"floe/internal/artifact"
 	"floe/internal/curriculum"
 	"floe/internal/designer"
 	"floe/internal/experiment"
 	"floe/internal/orders"
+	"floe/internal/plan"
 )
 
 // Design gathers the evidence from artifacts, asks the designer, and stores all
 // of the call: what was shown, what was said, what is used.
 func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, error) {
+	if in.Skip != "" {
+		return a.keep(ctx, in)
+	}
 	e, err := a.Environment(in.Spec.Environment)
 	if err != nil {
 		return Designed{}, badInput(err)
@@ -26,20 +29,14 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	if err != nil {
 		return Designed{}, badInput(err)
 	}
-	name := orders.Seed(in.Spec, "design", strconv.Itoa(in.Where.Round))
-	inputs := struct {
-		Designer string                  `json:"designer"` // version of the code
-		Spec     experiment.DesignerSpec `json:"spec"`
-		Evidence designer.Evidence       `json:"evidence"`
-		Seed     string                  `json:"seed"`
-	}{designer.Version, in.Spec.Designer, evidence, name}
-	m, done, err := a.step(ctx, in.Where, "design", inputs, func(ctx context.Context, _ experiment.StepID, report func(int, int, string)) ([]artifact.Body, error) {
+	inputs := plan.DesignOf(in.Spec, in.Where.Round, evidence)
+	m, done, err := a.step(ctx, in.Where, in.Spec, plan.KindDesign, inputs, func(ctx context.Context, _ *artifact.Hold, report func(int, int, string)) ([]artifact.Body, error) {
 		report(0, 1, in.Spec.Designer.Kind)
 		limits, err := a.purse(ctx, in)
 		if err != nil {
 			return nil, err
 		}
-		limits.Seed = name
+		limits.Seed = inputs.Seed
 		limits.Feasible = curriculum.Feasible(e, orders.Training(in.Spec, in.Where.Round+1, experiment.Curriculum{}))
 		limits.Beat = func(note string) { report(0, 1, note) }
 		t, err := designer.Design(ctx, d, in.Spec.Designer, evidence, limits)
@@ -78,7 +75,10 @@ func (a *Activities) designed(ctx context.Context, in DesignInput, m artifact.Ma
 			out.ModelTokens += c.PromptTokens + c.CompletionTokens
 		}
 	}
-	if out.NeedsApproval = needsApproval(in, t); out.NeedsApproval != "" {
+	if in.Skip != "" {
+		return out, nil // a person has just said that the curriculum stays
+	}
+	if out.NeedsApproval = plan.NeedsApproval(in.Spec, in.Where.Round, t); out.NeedsApproval != "" {
 		var err error
 		if out.Decided, err = a.found(ctx, in, m.ID); err != nil {
 			return Designed{}, classify(ctx, err)

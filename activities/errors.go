@@ -34,12 +34,12 @@ func classify(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &app): // without what wraps it: that would hide its kind
-		return app
 	case errors.Is(context.Cause(ctx), errStopping):
 		return temporal.NewApplicationError("the worker is stopping; another attempt goes on from the last checkpoint", KindStopping)
-	case errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled):
+	case errors.Is(ctx.Err(), context.Canceled): // whatever error came of it
 		return temporal.NewCanceledError()
+	case errors.As(err, &app): // without what wraps it: that would hide its kind
+		return app
 	case errors.As(err, &corrupt):
 		return temporal.NewNonRetryableApplicationError(err.Error(), KindCorrupt, nil)
 	case errors.As(err, &final):

@@ -7,6 +7,7 @@ import (
 	"floe/internal/env"
 	"floe/internal/experiment"
 	"floe/internal/orders"
+	"floe/internal/plan"
 	"floe/internal/policy"
 	"floe/internal/scorecard"
 )
@@ -33,15 +34,8 @@ func (a *Activities) Evaluate(ctx context.Context, in EvaluateInput) (Scored, er
 	if err != nil {
 		return Scored{}, classify(ctx, err)
 	}
-	inputs := struct {
-		Environment string `json:"environment"`
-		Policy      string `json:"policy"`
-		Dataset     string `json:"dataset"` // sha256
-		Weights     string `json:"weights"` // sha256
-		Label       string `json:"label"`
-		Set         string `json:"set"`
-	}{e.Version(), policy.Version, dataSum, modelSum, in.Label, in.Set}
-	m, done, err := a.step(ctx, in.Where, "evaluate", inputs, func(ctx context.Context, _ experiment.StepID, report func(int, int, string)) ([]artifact.Body, error) {
+	inputs := plan.EvaluateOf(e, dataSum, modelSum, in.Label, in.Set)
+	m, done, err := a.step(ctx, in.Where, in.Spec, plan.KindEvaluate, inputs, func(ctx context.Context, _ *artifact.Hold, report func(int, int, string)) ([]artifact.Body, error) {
 		answers, err := policy.Evaluate(ctx, model, problems, 0, orders.Seed(in.Spec, "evaluate", in.Set),
 			func(done, total int) { report(done, total, in.Label+" on "+in.Set) })
 		if err != nil {

@@ -10,21 +10,22 @@ import (
 	"floe/internal/env"
 	"floe/internal/experiment"
 	"floe/internal/orders"
+	"floe/internal/plan"
 )
 
 // Generate draws a round's training set from its curriculum.
 func (a *Activities) Generate(ctx context.Context, in GenerateInput) (Dataset, error) {
-	c, err := load[experiment.Curriculum](ctx, a.Steps, in.Curriculum, FileCurriculum)
+	c, err := plan.Load[experiment.Curriculum](ctx, a.Steps, in.Curriculum, FileCurriculum)
 	if err != nil {
 		return Dataset{}, classify(ctx, err)
 	}
-	return a.generate(ctx, in.Where, in.Spec, "generate", []env.Order{orders.Training(in.Spec, in.Where.Round, c)})
+	return a.generate(ctx, in.Where, in.Spec, plan.KindGenerate, []env.Order{orders.Training(in.Spec, in.Where.Round, c)})
 }
 
 // GenerateValidation draws the fixed validation set: the same number of
 // instances for every size.
 func (a *Activities) GenerateValidation(ctx context.Context, in ValidationInput) (Dataset, error) {
-	return a.generate(ctx, in.Where, in.Spec, "validation-set", []env.Order{orders.Validation(in.Spec)})
+	return a.generate(ctx, in.Where, in.Spec, plan.KindValidation, []env.Order{orders.Validation(in.Spec)})
 }
 
 // GenerateBenchmark draws a held-out set. It is the same for all experiments.
@@ -33,7 +34,7 @@ func (a *Activities) GenerateBenchmark(ctx context.Context, in BenchmarkInput) (
 	if err != nil {
 		return Dataset{}, badInput(err)
 	}
-	return a.generate(ctx, in.Where, in.Spec, "benchmark-set", orders.Benchmark(in.Spec, e, in.Agents))
+	return a.generate(ctx, in.Where, in.Spec, plan.KindBenchmark, orders.Benchmark(in.Spec, e, in.Agents))
 }
 
 // generate fills orders and stores them as one dataset.
@@ -47,11 +48,7 @@ func (a *Activities) generate(ctx context.Context, where Where, spec experiment.
 			return Dataset{}, badInput(err)
 		}
 	}
-	inputs := struct {
-		Environment string      `json:"environment"`
-		Orders      []env.Order `json:"orders"`
-	}{e.Version(), list}
-	m, done, err := a.step(ctx, where, step, inputs, func(ctx context.Context, _ experiment.StepID, report func(int, int, string)) ([]artifact.Body, error) {
+	m, done, err := a.step(ctx, where, spec, step, plan.DrawOf(e, list...), func(ctx context.Context, _ *artifact.Hold, report func(int, int, string)) ([]artifact.Body, error) {
 		return fill(ctx, e, list, report)
 	})
 	if err != nil {
@@ -89,7 +86,7 @@ func fill(ctx context.Context, e env.Environment, list []env.Order, report func(
 // dataset reads a set and opens its tasks. Sum is the sha256 of its file, which
 // stands for it in the keys of later steps.
 func (a *Activities) dataset(ctx context.Context, e env.Environment, id experiment.StepID) (problems []env.Problem, sum string, err error) {
-	m, err := need(ctx, a.Steps, id)
+	m, err := plan.Need(ctx, a.Steps, id)
 	if err != nil {
 		return nil, "", err
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"floe/internal/artifact"
 	"floe/internal/designer"
 	"floe/internal/experiment"
 )
@@ -25,33 +27,40 @@ type modelCall struct {
 }
 
 // purse is what this design may still spend, and the ledger it is entered in: the
-// experiment's limits less all calls that were ever made under its name. What the
-// workflow counts bounds it too.
+// experiment's limits less all calls that were ever made under its name. Nothing
+// else counts calls.
 func (a *Activities) purse(ctx context.Context, in DesignInput) (designer.Limits, error) {
-	docs, err := a.Steps.ListDocs(ctx, in.Spec.Name)
+	made, err := ledger(ctx, a.Steps, in.Spec.Name)
 	if err != nil {
 		return designer.Limits{}, err
 	}
 	limits := in.Spec.Limits
-	calls, tokens, cost := limits.ModelCalls, limits.ModelTokens, limits.ModelCost
-	for _, doc := range docs {
-		if !strings.HasPrefix(doc, callDoc) {
-			continue
-		}
+	cost := limits.ModelCost
+	l := designer.Limits{
+		Calls: limits.ModelCalls - len(made), Tokens: limits.ModelTokens,
+		Record: func(call experiment.Attempt) error { return a.enter(ctx, in, call) },
+	}
+	for _, doc := range made {
 		c, err := a.readCall(ctx, in.Spec.Name, doc)
 		if err != nil {
 			return designer.Limits{}, err
 		}
-		calls, tokens, cost = calls-1, tokens-c.PromptTokens-c.CompletionTokens, cost-c.Cost
-	}
-	l := designer.Limits{
-		Calls: min(in.ModelCalls, calls), Tokens: min(in.ModelTokens, tokens),
-		Record: func(call experiment.Attempt) error { return a.enter(ctx, in, call) },
+		l.Tokens -= c.PromptTokens + c.CompletionTokens
+		cost -= c.Cost
 	}
 	if limits.ModelCost > 0 {
 		l.Cost = &cost
 	}
 	return l, nil
+}
+
+// ledger names the entries of an experiment's ledger.
+func ledger(ctx context.Context, steps artifact.Steps, name string) ([]string, error) {
+	docs, err := steps.ListDocs(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("list the model calls of %s: %w", name, err)
+	}
+	return slices.DeleteFunc(docs, func(doc string) bool { return !strings.HasPrefix(doc, callDoc) }), nil
 }
 
 func (a *Activities) readCall(ctx context.Context, name, doc string) (experiment.Attempt, error) {
@@ -71,7 +80,7 @@ func (a *Activities) readCall(ctx context.Context, name, doc string) (experiment
 func (a *Activities) enter(ctx context.Context, in DesignInput, call experiment.Attempt) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerPatience)
 	defer cancel()
-	try := attempt(ctx)
+	try := a.claimant(ctx, in.Where).Attempt
 	doc := callDoc + time.Now().UTC().Format("20060102T150405.000000000Z") + "-" + try + ".json"
 	return a.putJSON(ctx, in.Spec.Name, doc, modelCall{Round: in.Where.Round, Try: try, Call: call})
 }

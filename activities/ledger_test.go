@@ -68,11 +68,10 @@ func TestWithoutABoundOnMoneyThereIsNone(t *testing.T) {
 	b.acts.Designer = func(experiment.DesignerSpec) (designer.Designer, error) { return s, nil }
 	in := upToDesign(b)
 	in.Spec.Limits.ModelCalls, in.Spec.Limits.ModelTokens = 5, 1000
-	in.ModelCalls = 3
 	if _, err := do(b, b.acts.Design, in); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.allowed[0]; got.Cost != nil || got.Calls != 3 || got.Tokens != 1000 {
+	if got := s.allowed[0]; got.Cost != nil || got.Calls != 5 || got.Tokens != 1000 {
 		t.Errorf("%d calls, %d tokens, money %v", got.Calls, got.Tokens, got.Cost)
 	}
 	if again, err := do(b, b.acts.Design, in); err != nil || !again.Reused || len(s.allowed) != 1 {

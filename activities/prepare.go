@@ -11,22 +11,25 @@ import (
 	"floe/internal/env"
 	"floe/internal/experiment"
 	"floe/internal/orders"
+	"floe/internal/plan"
 )
 
 // Files of steps and documents of experiments.
 const (
-	FileCurriculum  = "curriculum.json"
-	FileDataset     = "dataset.jsonl.zst"
-	FileConformance = "conformance.json"
-	FilePolicy      = "policy.bin"
-	FileTraining    = "training.json"
-	FileAnswers     = "answers.jsonl.zst"
-	FileScorecard   = "scorecard.json"
-	FileTranscript  = "transcript.json"
+	FileCurriculum  = plan.FileCurriculum
+	FileDataset     = plan.FileDataset
+	FileConformance = plan.FileConformance
+	FilePolicy      = plan.FilePolicy
+	FileTraining    = plan.FileTraining
+	FileAnswers     = plan.FileAnswers
+	FileScorecard   = plan.FileScorecard
+	FileTranscript  = plan.FileTranscript
 
 	DocSpec       = "spec.yaml"
 	DocProvenance = "provenance.json"
 	DocIndex      = "index.json"
+	DocOperations = "operations.json"
+	DocFork       = "fork.json" // of a fork only: a Fork
 	DocReport     = "report.html"
 	DocResults    = "report.json"
 )
@@ -41,12 +44,8 @@ func (a *Activities) Prepare(ctx context.Context, in PrepareInput) (Done, error)
 	if err := a.register(ctx, in, e); err != nil {
 		return Done{}, classify(ctx, err)
 	}
-	inputs := struct {
-		Environment string                 `json:"environment"`
-		Seed        int64                  `json:"seed"`
-		Given       *experiment.Curriculum `json:"given"`
-	}{e.Version(), in.Spec.Seed, in.Spec.Curriculum}
-	_, done, err := a.step(ctx, in.Where, "curriculum", inputs, func(context.Context, experiment.StepID, func(int, int, string)) ([]artifact.Body, error) {
+	inputs := plan.CurriculumOf(in.Spec, e)
+	_, done, err := a.step(ctx, in.Where, in.Spec, plan.KindCurriculum, inputs, func(context.Context, *artifact.Hold, func(int, int, string)) ([]artifact.Body, error) {
 		c, err := orders.FirstCurriculum(in.Spec, e)
 		if err != nil {
 			return nil, badInput(err)
@@ -70,6 +69,12 @@ func (a *Activities) register(ctx context.Context, in PrepareInput, e env.Enviro
 	p.Environment = e.Version()
 	p.WorkflowID, p.RunID = in.Where.Workflow, in.RunID
 	p.Started = time.Now().UTC().Format(time.RFC3339)
+	if in.Fork != nil {
+		p.Origin = &experiment.Origin{Experiment: in.Fork.Experiment, Round: in.Fork.Round}
+		if err := a.putJSON(ctx, in.Spec.Name, DocFork, in.Fork); err != nil {
+			return err
+		}
+	}
 	return a.putJSON(ctx, in.Spec.Name, DocProvenance, p)
 }
 
@@ -92,23 +97,4 @@ func jsonFiles(pairs ...any) ([]artifact.Body, error) {
 		files = append(files, f)
 	}
 	return files, nil
-}
-
-// load reads one JSON file of a finished step.
-func load[T any](ctx context.Context, steps artifact.Steps, id experiment.StepID, file string) (T, error) {
-	var v T
-	m, err := need(ctx, steps, id)
-	if err != nil {
-		return v, err
-	}
-	return v, steps.ReadJSON(ctx, m, file, &v)
-}
-
-// need finds a step that must be done.
-func need(ctx context.Context, steps artifact.Steps, id experiment.StepID) (artifact.Manifest, error) {
-	m, ok, err := steps.Find(ctx, id)
-	if err == nil && !ok {
-		err = fmt.Errorf("step %s is not in the artifact store, though a later step needs it", id)
-	}
-	return m, err
 }

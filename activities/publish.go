@@ -10,6 +10,7 @@ import (
 
 	"floe/internal/artifact"
 	"floe/internal/experiment"
+	"floe/internal/plan"
 	"floe/internal/report"
 )
 
@@ -34,6 +35,11 @@ func (a *Activities) publish(ctx context.Context, in PublishInput) (Published, e
 	if err := a.putJSON(ctx, in.Spec.Name, DocIndex, in.Refs); err != nil {
 		return Published{}, err
 	}
+	if in.Operations != nil {
+		if err := a.putJSON(ctx, in.Spec.Name, DocOperations, in.Operations); err != nil {
+			return Published{}, err
+		}
+	}
 	if err := a.putJSON(ctx, in.Spec.Name, DocProvenance, results.Provenance); err != nil {
 		return Published{}, err
 	}
@@ -56,7 +62,7 @@ func (a *Activities) results(ctx context.Context, in PublishInput) (experiment.R
 		r.Provenance.Finished = time.Now().UTC().Format(time.RFC3339)
 	}
 	if in.Refs.Base.ID.Key != "" {
-		card, err := load[experiment.Scorecard](ctx, a.Steps, in.Refs.Base.ID, FileScorecard)
+		card, err := plan.Load[experiment.Scorecard](ctx, a.Steps, in.Refs.Base.ID, FileScorecard)
 		if err != nil {
 			return r, err
 		}
@@ -76,7 +82,12 @@ func (a *Activities) results(ctx context.Context, in PublishInput) (experiment.R
 		}
 		r.Benchmarks = append(r.Benchmarks, b)
 	}
-	return r, nil
+	var events []Event
+	if in.Operations != nil {
+		events = in.Operations.Events
+	}
+	err := Annotate(ctx, a.Steps, &r, events)
+	return r, err
 }
 
 // provenance reads what Prepare wrote. A cancelled experiment may have none.
@@ -95,15 +106,15 @@ func (a *Activities) provenance(ctx context.Context, name string, p *experiment.
 }
 
 func (a *Activities) roundResult(ctx context.Context, refs RoundRefs) (experiment.RoundResult, error) {
-	e, err := roundEvidence(ctx, a.Steps, RoundRefs{Curriculum: refs.Curriculum, Scorecard: refs.Scorecard, Policy: refs.Policy})
+	e, err := plan.RoundEvidence(ctx, a.Steps, plan.Round{Number: refs.Round, Curriculum: refs.Curriculum.ID, Scorecard: refs.Scorecard.ID, Policy: refs.Policy.ID})
 	if err != nil {
 		return experiment.RoundResult{}, err
 	}
-	conformance, err := load[experiment.Conformance](ctx, a.Steps, refs.Dataset.ID, FileConformance)
+	conformance, err := plan.Load[experiment.Conformance](ctx, a.Steps, refs.Dataset.ID, FileConformance)
 	if err != nil {
 		return experiment.RoundResult{}, err
 	}
-	transcript, err := load[experiment.Transcript](ctx, a.Steps, refs.Design.ID, FileTranscript)
+	transcript, err := plan.Load[experiment.Transcript](ctx, a.Steps, refs.Design.ID, FileTranscript)
 	if err != nil {
 		return experiment.RoundResult{}, err
 	}
@@ -130,10 +141,10 @@ func ref(step string, d Done) experiment.StepRef {
 }
 
 func (a *Activities) benchmarkResult(ctx context.Context, refs BenchmarkRefs) (experiment.BenchmarkResult, error) {
-	base, err := load[experiment.Scorecard](ctx, a.Steps, refs.Base.ID, FileScorecard)
+	base, err := plan.Load[experiment.Scorecard](ctx, a.Steps, refs.Base.ID, FileScorecard)
 	if err != nil {
 		return experiment.BenchmarkResult{}, err
 	}
-	trained, err := load[experiment.Scorecard](ctx, a.Steps, refs.Trained.ID, FileScorecard)
+	trained, err := plan.Load[experiment.Scorecard](ctx, a.Steps, refs.Trained.ID, FileScorecard)
 	return experiment.BenchmarkResult{Agents: refs.Agents, Base: &base, Trained: &trained}, err
 }

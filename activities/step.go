@@ -11,6 +11,7 @@ import (
 
 	"floe/internal/artifact"
 	"floe/internal/experiment"
+	"floe/internal/plan"
 )
 
 var errStopping = errors.New("worker is stopping")
@@ -21,43 +22,71 @@ const (
 	tellSteps = 20              // most signals per step, so that histories stay small
 )
 
-// work computes the files of a step that is not done yet.
-type work func(ctx context.Context, id experiment.StepID, report func(done, total int, note string)) ([]artifact.Body, error)
+// work computes the files of a step that this attempt holds.
+type work func(ctx context.Context, h *artifact.Hold, report func(done, total int, note string)) ([]artifact.Body, error)
 
 // step does keyed work once. Inputs are all that determines the result; where
-// the manifest of their digest exists the work is done already, whoever did it.
-func (a *Activities) step(ctx context.Context, where Where, kind string, inputs any, do work) (artifact.Manifest, Done, error) {
+// the manifest of their digest exists the work is done already, whoever did it,
+// and where another attempt is at it this one waits for that one's result.
+func (a *Activities) step(ctx context.Context, where Where, spec experiment.Spec, kind string, inputs any, do work) (artifact.Manifest, Done, error) {
 	ctx, b := a.begin(ctx, where, kind)
 	defer b.end()
-	m, reused, err := a.once(ctx, kind, inputs, do, b.report)
+	m, reused, err := a.once(ctx, where, spec, kind, inputs, do, b.report)
 	if err != nil {
 		return artifact.Manifest{}, Done{}, classify(ctx, err)
 	}
 	return m, Done{ID: m.ID, Seconds: m.Finished.Sub(m.Started).Seconds(), Reused: reused}, nil
 }
 
-func (a *Activities) once(ctx context.Context, kind string, inputs any, do work, report func(int, int, string)) (artifact.Manifest, bool, error) {
-	id, err := experiment.NewStepID(kind, inputs)
+func (a *Activities) once(ctx context.Context, where Where, spec experiment.Spec, kind string, inputs any, do work, report func(int, int, string)) (artifact.Manifest, bool, error) {
+	step, err := plan.Identify(spec, kind, inputs, where.Again)
 	if err != nil {
 		return artifact.Manifest{}, false, badInput(err)
 	}
-	if m, ok, err := a.Steps.Find(ctx, id); err != nil || ok {
-		return m, ok, err
+	h, m, done, err := a.Steps.Claim(ctx, step.ID, a.claimant(ctx, where), waiting(report))
+	if err != nil || done {
+		return m, done, err
 	}
-	started := time.Now().UTC()
-	files, err := do(ctx, id, report)
-	if err != nil {
-		return artifact.Manifest{}, false, fmt.Errorf("%s: %w", id, err)
-	}
-	m, adopted, err := a.Steps.Commit(ctx, id, attempt(ctx), inputs, started, files)
-	return m, adopted, err
+	return held(h, step, do, report) //nolint:contextcheck // the hold's context is ctx, and ends also when the hold is lost
 }
 
-// attempt names this try; no other try has the same name, so no two write the
-// same place.
-func attempt(ctx context.Context) string {
+// held does a step that this attempt holds, and gives it up if it cannot.
+func held(h *artifact.Hold, step plan.Identity, do work, report func(int, int, string)) (m artifact.Manifest, reused bool, err error) {
+	defer h.Release()
+	ctx := h.Context()
+	report(0, 0, "")
+	started := time.Now().UTC()
+	files, err := do(ctx, h, report)
+	if err == nil {
+		m, err = h.Commit(ctx, step.Inputs, started, files)
+	}
+	if err != nil && errors.Is(context.Cause(ctx), artifact.ErrLost) {
+		err = artifact.ErrLost // not the end of the context that came of it
+	}
+	if err != nil {
+		return artifact.Manifest{}, false, fmt.Errorf("%s: %w", step.ID, err)
+	}
+	return m, false, nil
+}
+
+// waiting tells whose work a step waits for.
+func waiting(report func(int, int, string)) func(artifact.Lease) {
+	since := time.Now()
+	return func(l artifact.Lease) {
+		report(0, 0, fmt.Sprintf("waits for %s, which does the same step on %s (round %d, %s), for %s",
+			l.Owner.Experiment, l.Owner.Host, l.Owner.Round, l.Owner.Attempt, time.Since(since).Round(time.Second)))
+	}
+}
+
+// claimant names this try. Tries of one activity follow each other: Temporal
+// starts the next when it has given up the last.
+func (a *Activities) claimant(ctx context.Context, where Where) artifact.Claimant {
 	info := activity.GetInfo(ctx)
-	return fmt.Sprintf("%s-%s-a%d", info.WorkflowExecution.RunID, info.ActivityID, info.Attempt)
+	work := info.WorkflowExecution.RunID + "-" + info.ActivityID
+	return artifact.Claimant{
+		Experiment: where.Name, Round: where.Round, Work: work, Try: int(info.Attempt), Host: a.Steps.Host,
+		Attempt: fmt.Sprintf("%s-a%d", work, info.Attempt),
+	}
 }
 
 // beat keeps an activity's life signs going until it ends.

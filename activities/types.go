@@ -9,6 +9,9 @@ type Where struct {
 	Workflow string `json:"workflow"`
 	Name     string `json:"name"`
 	Round    int    `json:"round"`
+	// Again has a step done although it is done already: it counts how often that
+	// was asked for. Usually it is 0.
+	Again int `json:"again,omitempty"`
 }
 
 // Progress is how far a step is. It travels as heartbeat detail and, now and
@@ -19,6 +22,9 @@ type Progress struct {
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
 	Note  string `json:"note,omitempty"`
+	// Attempt and Worker say who is at work; a Recorder fills them in.
+	Attempt int    `json:"attempt,omitempty"`
+	Worker  string `json:"worker,omitempty"`
 }
 
 // Done points to what a step wrote.
@@ -58,11 +64,27 @@ type Refs struct {
 	Benchmarks []BenchmarkRefs `json:"benchmarks"`
 }
 
+// Fork says that an experiment shares the first rounds of another.
+type Fork struct {
+	Experiment string `json:"experiment"` // whose rounds they are
+	Round      int    `json:"round"`      // the first round that the new experiment does itself
+	Refs       Refs   `json:"refs"`       // of the rounds before, and of what the first began with
+	// Figures are what the rounds before found, as a status shows it.
+	Figures []ForkFigures `json:"figures"`
+}
+
+// ForkFigures is one shared round's headline.
+type ForkFigures struct {
+	Rates   experiment.Rates `json:"rates"`
+	Outcome string           `json:"outcome"` // of the design
+}
+
 // PrepareInput registers an experiment.
 type PrepareInput struct {
 	Where Where           `json:"where"`
 	Spec  experiment.Spec `json:"spec"`
 	RunID string          `json:"run_id"`
+	Fork  *Fork           `json:"fork,omitempty"` // nil unless the experiment is one
 }
 
 // WarmStartInput makes the untrained policy.
@@ -132,12 +154,12 @@ type Scored struct {
 
 // DesignInput asks for the next curriculum.
 type DesignInput struct {
-	Where       Where           `json:"where"`
-	Spec        experiment.Spec `json:"spec"`
-	Refs        Refs            `json:"refs"`         // rounds before this one
-	Round       RoundRefs       `json:"round"`        // this one, design still open
-	ModelCalls  int             `json:"model_calls"`  // left
-	ModelTokens int             `json:"model_tokens"` // left
+	Where Where           `json:"where"`
+	Spec  experiment.Spec `json:"spec"`
+	Refs  Refs            `json:"refs"`  // rounds before this one
+	Round RoundRefs       `json:"round"` // this one, design still open
+	// Skip is the reason why nobody designs: the curriculum stays as it is.
+	Skip string `json:"skip,omitempty"`
 }
 
 // StateFallback is the name by which a design is found of which nothing could be
@@ -168,10 +190,53 @@ type PublishInput struct {
 	RunID string          `json:"run_id"`
 	State string          `json:"state"`
 	Refs  Refs            `json:"refs"`
+	// Operations are kept as a document, so that they outlive the server.
+	Operations *Operations `json:"operations,omitempty"`
+}
+
+// Operations is what an experiment needs to go on as the same one when its
+// workflow is gone, beside its spec and its artifacts.
+type Operations struct {
+	Sweep  string  `json:"sweep,omitempty"`
+	Arm    string  `json:"arm,omitempty"`
+	Events []Event `json:"events,omitempty"` // what people did
+	Redo   []Redo  `json:"redo,omitempty"`
+}
+
+// Redo asks for a step to be made anew although it is done.
+type Redo struct {
+	Round int    `json:"round"`
+	Step  string `json:"step"`
+}
+
+// Event is something that a person did to a running experiment, or that befell it.
+type Event struct {
+	At     string   `json:"at"` // UTC
+	Verb   string   `json:"verb"`
+	Reason string   `json:"reason,omitempty"`
+	Round  int      `json:"round"`
+	Step   string   `json:"step,omitempty"`
+	Set    []string `json:"set,omitempty"` // what a retry changed in the spec: "trainer.kl: 0 -> 0.1"
 }
 
 // Published says where the report is.
 type Published struct {
 	Report string `json:"report"` // file name among the experiment's documents
 	URL    string `json:"url"`
+}
+
+// CellState is what an experiment that is a cell of a sweep tells the sweep, on
+// each change of its state and after each round.
+type CellState struct {
+	Name  string `json:"name"`            // of the experiment
+	State string `json:"state"`           // one of the workflows' states
+	Cause string `json:"cause,omitempty"` // why it needs attention, failed or was ended
+	Round int    `json:"round"`           // -1 before the first
+	// ValidRate is the last validation's, the untrained policy's before round 0 is
+	// done; null before there is one.
+	ValidRate *float64 `json:"valid_rate,omitempty"`
+	// Start is the untrained policy's, once it is known; Validated is how many
+	// rounds have been validated.
+	Start     *float64 `json:"start,omitempty"`
+	Validated int      `json:"validated,omitempty"`
 }

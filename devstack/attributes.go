@@ -20,6 +20,9 @@ var searchAttributes = map[string]enumspb.IndexedValueType{
 	"FloeState":      enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 	"FloeRound":      enumspb.INDEXED_VALUE_TYPE_INT,
 	"FloeValidRate":  enumspb.INDEXED_VALUE_TYPE_DOUBLE,
+	"FloeSweep":      enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+	"FloeArm":        enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+	"FloeTags":       enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST,
 }
 
 // ensureSearchAttributes adds what the namespace lacks: a new namespace comes

@@ -41,7 +41,7 @@ writes it to a file. A .zst file is fetched as it is; zstd -d unpacks it.`,
 		},
 	}
 	get.Flags().StringVarP(&out, "out", "O", "", "`FILE` to write; - for stdout (default: the artifact's own name, here)")
-	c.AddCommand(ls, get)
+	c.AddCommand(ls, get, a.artifactsVerifyCmd())
 	return c
 }
 
@@ -61,6 +61,9 @@ func (a *app) artifactsLs(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if all == nil {
+		all = []entry{}
+	}
 	return a.emit(all, func(w io.Writer) error {
 		var lines [][]string
 		for _, e := range all {
@@ -72,7 +75,7 @@ func (a *app) artifactsLs(ctx context.Context, name string) error {
 
 // entries follows the experiment's index to the manifests of its steps.
 func (a *app) entries(ctx context.Context, name string) ([]entry, error) {
-	refs, err := a.index(ctx, name)
+	refs, err := a.refs(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +90,8 @@ func (a *app) entries(ctx context.Context, name string) ([]entry, error) {
 	return all, nil
 }
 
-// index reads where an experiment's artifacts are; exit code 3 if it has none.
-func (a *app) index(ctx context.Context, name string) (activities.Refs, error) {
+// refs is the index of an experiment; exit code 3 if it has none.
+func (a *app) refs(ctx context.Context, name string) (activities.Refs, error) {
 	var refs activities.Refs
 	body, err := a.doc(ctx, name, activities.DocIndex)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,7 +95,7 @@ func (a *app) doc(ctx context.Context, name, file string) ([]byte, error) {
 // saveReport writes the HTML report, whole or not at all. Without a name it goes
 // beside the development stack's data.
 func (a *app) saveReport(ctx context.Context, name, file string) (string, error) {
-	body, err := a.doc(ctx, name, activities.DocReport)
+	body, err := a.freshReport(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -102,6 +103,34 @@ func (a *app) saveReport(ctx context.Context, name, file string) (string, error)
 		file = filepath.Join(a.settings.Data, "reports", name+".html")
 	}
 	return file, writeFile(file, body)
+}
+
+// freshReport is the report as it was published, with what people wrote since.
+func (a *app) freshReport(ctx context.Context, name string) ([]byte, error) {
+	body, err := a.doc(ctx, name, activities.DocReport)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.results(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	before := len(r.Tags) + len(r.Diary)
+	var ops activities.Operations
+	if err := a.readDoc(ctx, name, activities.DocOperations, &ops); err != nil {
+		return nil, err
+	}
+	if err := activities.Annotate(ctx, *a.steps, &r, ops.Events); err != nil {
+		return nil, err
+	}
+	if len(r.Tags)+len(r.Diary) == before {
+		return body, nil
+	}
+	var html bytes.Buffer
+	if err := report.HTML(&html, r); err != nil {
+		return nil, err
+	}
+	return html.Bytes(), nil
 }
 
 // writeFile replaces a file in one step.

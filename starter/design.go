@@ -98,7 +98,7 @@ func (a *app) design(ctx context.Context, name string, round roundFlag) (design,
 	if waiting != nil && (want < 0 || want == waiting.Round) {
 		return a.readDesign(ctx, design{Name: name, Round: waiting.Round, Waiting: waiting}, waiting.Curriculum, waiting.Proposal)
 	}
-	refs, err := a.index(ctx, name)
+	refs, err := a.refs(ctx, name)
 	if err != nil {
 		return design{}, err
 	}
@@ -206,7 +206,7 @@ func (a *app) specOf(ctx context.Context, name string) (experiment.Spec, error) 
 // nothingWaits says that there is nothing to decide, and who decided last.
 func (a *app) nothingWaits(ctx context.Context, name string) error {
 	last := ""
-	if refs, err := a.index(ctx, name); err == nil {
+	if refs, err := a.refs(ctx, name); err == nil {
 		for _, r := range slices.Backward(refs.Rounds) {
 			if d, ok := a.decision(ctx, name, r.Round); ok {
 				last = fmt.Sprintf("; the proposal after round %d was %s by %s at %s", r.Round, d.Verdict, d.By, d.At)

@@ -148,7 +148,7 @@ func (a *app) replayPlan(ctx context.Context, name string, f replayFlags) (repla
 }
 
 func (a *app) finishedRound(ctx context.Context, spec experiment.Spec, f replayFlags) (activities.DesignInput, error) {
-	refs, err := a.index(ctx, spec.Name)
+	refs, err := a.refs(ctx, spec.Name)
 	if err != nil {
 		return activities.DesignInput{}, err
 	}

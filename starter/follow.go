@@ -25,7 +25,8 @@ const (
 	silence   = 90 * time.Second // of the server, before following is given up
 )
 
-// follow shows a run live until it ends. Its error is the run's.
+// follow shows a run live until it ends, or until it needs attention. Its error
+// is the run's, or says what to decide.
 func (a *app) follow(ctx context.Context, c client.Client, run client.WorkflowRun) error {
 	view := newView(a.err, a.color(a.err))
 	name := workflows.ExperimentName(run.GetID())
@@ -52,6 +53,9 @@ func (a *app) follow(ctx context.Context, c client.Client, run client.WorkflowRu
 				continue
 			}
 			view.show(status)
+			if status.State == workflows.StateAttention {
+				return fail(exitFailed, "%s", status.Cause)
+			}
 		}
 	}
 }
@@ -93,6 +97,9 @@ func (a *app) ended(run client.WorkflowRun, err error) error {
 // cause says in one sentence which step of which round failed and why, without
 // the scaffolding of Temporal's chain of errors.
 func cause(err error) string {
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.Type() == workflows.KindAborted {
+		return app.Message() // with the reason and the cause
+	}
 	where := ""
 	if child, ok := errors.AsType[*temporal.ChildWorkflowExecutionError](err); ok {
 		if _, round, ok := strings.Cut(child.WorkflowID(), "-round-"); ok {

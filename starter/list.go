@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,73 +23,99 @@ type listed struct {
 	Variant   string   `json:"variant"`
 	Round     *int64   `json:"round"`      // null before the first
 	ValidRate *float64 `json:"valid_rate"` // null before the first validation
+	Sweep     string   `json:"sweep,omitempty"`
+	Arm       string   `json:"arm,omitempty"`
+	Tags      []string `json:"tags,omitempty"`
 	Started   string   `json:"started"`
 	Ended     string   `json:"ended,omitempty"`
 }
 
 func (a *app) listCmd() *cobra.Command {
-	var state string
+	var f filter
 	var limit int
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List experiments, newest first",
-		Args:  cobra.NoArgs,
+		Example: `  starter list --state "needs attention"
+  starter list --sweep ablation --arm v3 --since 24h
+  starter list --name 'demo-*' --tag paper -o jsonl`,
+		Args:        cobra.NoArgs,
+		Annotations: map[string]string{knowsJSONL: ""},
 		RunE: func(c *cobra.Command, _ []string) error {
 			if limit < 1 {
 				return fail(exitUsage, "--limit is %d; want at least 1", limit)
 			}
-			return a.list(c.Context(), state, limit)
+			return a.list(c.Context(), f, limit)
 		},
 	}
-	c.Flags().StringVar(&state, "state", "", "only experiments in this `STATE` (preparing, running, waiting, benchmarking, done, failed, cancelled)")
+	f.register(c)
 	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	return c
 }
 
-func (a *app) list(ctx context.Context, state string, limit int) error {
-	q := "WorkflowType = 'Experiment'"
-	switch state {
-	case "":
-	case "waiting":
-		q += fmt.Sprintf(" AND FloeState = '%s'", workflows.StateWaiting)
-	case workflows.StatePreparing, workflows.StateRunning, workflows.StateWaiting, workflows.StateBenchmarking, workflows.StateDone, workflows.StateFailed, workflows.StateCancelled:
-		q += fmt.Sprintf(" AND FloeState = '%s'", state)
-	default:
-		return fail(exitUsage, "--state is %q; want preparing, running, waiting, benchmarking, done, failed or cancelled", state)
-	}
-	all, err := a.find(ctx, q, limit)
+func (a *app) list(ctx context.Context, f filter, limit int) error {
+	q, err := f.query(time.Now())
 	if err != nil {
 		return err
+	}
+	tagged, err := a.tagged(ctx, f.tag)
+	if err != nil {
+		return err
+	}
+	all, err := a.find(ctx, q, limit, func(l listed) bool { return f.matches(l, tagged) })
+	if err != nil {
+		return err
+	}
+	if a.output == "jsonl" {
+		return emitLines(a.out, all)
 	}
 	return a.emit(all, func(w io.Writer) error { return listTable(w, all) })
 }
 
 // find pages through visibility. A name that ran several times is listed once,
 // with its newest run.
-func (a *app) find(ctx context.Context, q string, limit int) ([]listed, error) {
+func (a *app) find(ctx context.Context, q string, limit int, want func(listed) bool) ([]listed, error) {
+	all, seen := []listed{}, map[string]bool{}
+	err := a.eachVisible(ctx, q, func(e *workflow.WorkflowExecutionInfo) bool {
+		l := listedOf(e)
+		if !seen[l.Name] && (want == nil || want(l)) {
+			seen[l.Name] = true
+			all = append(all, l)
+		}
+		return len(all) < limit
+	})
+	return all, err
+}
+
+// visible is all that visibility knows of.
+func (a *app) visible(ctx context.Context, q string) ([]*workflow.WorkflowExecutionInfo, error) {
+	var all []*workflow.WorkflowExecutionInfo
+	err := a.eachVisible(ctx, q, func(e *workflow.WorkflowExecutionInfo) bool {
+		all = append(all, e)
+		return true
+	})
+	return all, err
+}
+
+// eachVisible calls f, newest first, until it has enough.
+func (a *app) eachVisible(ctx context.Context, q string, f func(*workflow.WorkflowExecutionInfo) bool) error {
 	c, err := a.client(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	all, seen := []listed{}, map[string]bool{}
 	var page []byte
 	for {
 		out, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: q, NextPageToken: page})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, e := range out.Executions {
-			l := listedOf(e)
-			if seen[l.Name] {
-				continue
-			}
-			seen[l.Name] = true
-			if all = append(all, l); len(all) == limit {
-				return all, nil
+			if !f(e) {
+				return nil
 			}
 		}
 		if page = out.NextPageToken; len(page) == 0 {
-			return all, nil
+			return nil
 		}
 	}
 }
@@ -106,6 +133,9 @@ func listedOf(e *workflow.WorkflowExecutionInfo) listed {
 	read("FloeState", &l.State)
 	read("FloeDesigner", &l.Designer)
 	read("FloeVariant", &l.Variant)
+	read("FloeSweep", &l.Sweep)
+	read("FloeArm", &l.Arm)
+	read("FloeTags", &l.Tags)
 	var round int64
 	if read("FloeRound", &round) {
 		l.Round = &round
@@ -125,7 +155,7 @@ func utc(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
 func listTable(w io.Writer, all []listed) error {
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "no experiments yet; start one with: starter run examples/demo.yaml")
+		_, err := fmt.Fprintln(w, "no experiments; start one with: starter run examples/demo.yaml")
 		return err
 	}
 	var lines [][]string
@@ -137,9 +167,9 @@ func listTable(w io.Writer, all []listed) error {
 		if l.ValidRate != nil {
 			rate = fmt.Sprintf("%.1f %%", 100**l.ValidRate)
 		}
-		lines = append(lines, []string{l.Name, l.State, l.Designer, l.Variant, round, rate, local(l.Started)})
+		lines = append(lines, []string{l.Name, l.State, l.Designer, l.Variant, round, rate, local(l.Started), strings.Join(l.Tags, ",")})
 	}
-	return rows(w, []string{"NAME", "STATE", "DESIGNER", "CONTEXT", "ROUND", "VALID", "STARTED"}, lines)
+	return rows(w, []string{"NAME", "STATE", "DESIGNER", "CONTEXT", "ROUND", "VALID", "STARTED", "TAGS"}, lines)
 }
 
 // local is a machine time as a person reads it.

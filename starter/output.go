@@ -24,6 +24,17 @@ func (a *app) emit(data any, table func(w io.Writer) error) error {
 	}
 }
 
+// emitLines writes one JSON value a line.
+func emitLines[T any](w io.Writer, all []T) error {
+	enc := json.NewEncoder(w)
+	for _, v := range all {
+		if err := enc.Encode(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // emitYAML goes through JSON, so that both formats have the same names.
 func emitYAML(w io.Writer, data any) error {
 	body, err := json.Marshal(data)

@@ -22,13 +22,10 @@ import (
 	"floe/workflows"
 )
 
-// memoSpec is the workflow memo that holds the effective spec.
-const memoSpec = "floe_spec"
-
 func (a *app) runCmd() *cobra.Command {
 	var sets []string
 	var p ports
-	var dev, keep, detach bool
+	var dev, keep, detach, alone bool
 	var name string
 	c := &cobra.Command{
 		Use:   "run SPEC",
@@ -45,6 +42,9 @@ that are done are never done again. Ctrl-C stops following, not the experiment.`
 		RunE: func(c *cobra.Command, args []string) error {
 			if name != "" {
 				sets = append(sets, "name="+name)
+			}
+			if alone {
+				sets = append(sets, "share=false")
 			}
 			spec, err := loadSpec(args[0], sets)
 			if err != nil {
@@ -66,6 +66,7 @@ that are done are never done again. Ctrl-C stops following, not the experiment.`
 	c.Flags().BoolVar(&dev, "dev", false, "start services on this machine for as long as this runs")
 	c.Flags().BoolVar(&keep, "keep", false, "like --dev, but leave the services running")
 	c.Flags().BoolVar(&detach, "detach", false, "start only; do not follow")
+	c.Flags().BoolVar(&alone, "no-share", false, "do all steps anew: take none over from other experiments and give none (share=false)")
 	p.register(c.Flags())
 	return c
 }
@@ -123,14 +124,20 @@ func (a *app) runSpec(ctx context.Context, spec experiment.Spec, detach bool, ag
 	if err != nil {
 		return err
 	}
+	return a.attend(ctx, c, spec.Name, run, detach, again)
+}
+
+// attend follows a started experiment to its end and shows the result. Again is
+// the command that comes back to it.
+func (a *app) attend(ctx context.Context, c client.Client, name string, run client.WorkflowRun, detach bool, again string) error {
 	if url := a.uiURL(run); url != "" {
 		a.say("Temporal UI: %s", url)
 	}
 	if detach {
-		a.say("started; follow it with: starter watch %s", spec.Name)
+		a.say("started; follow it with: starter watch %s", name)
 		return nil
 	}
-	err = a.follow(ctx, c, run)
+	err := a.follow(ctx, c, run)
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		a.say("no longer following; the experiment is not lost. Go on with:\n  %s", again)
 		return &codedError{exitInterrupted, context.Canceled}
@@ -138,7 +145,7 @@ func (a *app) runSpec(ctx context.Context, spec experiment.Spec, detach bool, ag
 	if err != nil {
 		return err
 	}
-	return a.conclude(ctx, spec.Name, run)
+	return a.conclude(ctx, name, run)
 }
 
 // start starts the experiment, or attaches to the one of this name. A name that
@@ -154,39 +161,73 @@ func (a *app) start(ctx context.Context, c client.Client, spec experiment.Spec) 
 				spec.Name, strings.Join(diff, "\n  "))
 		}
 	}
-	id := workflows.ExperimentID(spec.Name)
+	state := stateWord(status)
 	switch status {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		a.say("experiment %s is running; following it", spec.Name)
-		return c.GetWorkflow(ctx, id, ""), nil
+		return c.GetWorkflow(ctx, workflows.ExperimentID(spec.Name), ""), nil
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-		a.say("experiment %s is done already", spec.Name)
-		return c.GetWorkflow(ctx, id, ""), nil
+		if state, err = a.stateOf(ctx, c, spec.Name); err != nil {
+			return nil, err
+		}
+		if state != workflows.StateStopped {
+			a.say("experiment %s is done already", spec.Name)
+			return c.GetWorkflow(ctx, workflows.ExperimentID(spec.Name), ""), nil
+		}
 	default: // ended early, or lost with its server
 	}
+	in := workflows.ExperimentInput{Spec: spec}
 	if old != nil {
-		a.say("experiment %s ended early (%s); starting it again: steps that are done are not done again", spec.Name, stateWord(status))
+		a.say("experiment %s ended early (%s); starting it again: steps that are done are not done again", spec.Name, state)
+		k, err := a.keptOf(ctx, spec.Name)
+		if err != nil {
+			return nil, err
+		}
+		in = k.input(spec)
 	} else {
 		a.say("starting experiment %s", spec.Name)
 	}
-	return c.ExecuteWorkflow(ctx, startOptions(spec, id), workflows.Experiment, workflows.ExperimentInput{Spec: spec})
+	return a.launch(ctx, c, in, state)
 }
 
-func startOptions(spec experiment.Spec, id string) client.StartWorkflowOptions {
+// launch starts the workflow of an experiment; after says how an earlier one of
+// the name ended. One may run again after a good end if it was stopped, or if steps
+// of it were set aside since.
+func (a *app) launch(ctx context.Context, c client.Client, in workflows.ExperimentInput, after string) (client.WorkflowRun, error) {
+	tags, err := a.tagsOf(ctx, in.Spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	opts := startOptions(in, tags)
+	if after == workflows.StateStopped || after == workflows.StateDone {
+		opts.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+	}
+	return c.ExecuteWorkflow(ctx, opts, workflows.Experiment, in)
+}
+
+func startOptions(in workflows.ExperimentInput, tags []string) client.StartWorkflowOptions {
+	spec := in.Spec
+	attrs := []temporal.SearchAttributeUpdate{
+		workflows.AttrExperiment.ValueSet(spec.Name),
+		workflows.AttrVariant.ValueSet(spec.Designer.Context),
+		workflows.AttrDesigner.ValueSet(spec.Designer.Kind),
+		workflows.AttrState.ValueSet(workflows.StatePreparing),
+	}
+	if in.Sweep != "" {
+		attrs = append(attrs, workflows.AttrSweep.ValueSet(in.Sweep), workflows.AttrArm.ValueSet(in.Arm))
+	}
+	if len(tags) > 0 {
+		attrs = append(attrs, workflows.AttrTags.ValueSet(tags))
+	}
 	return client.StartWorkflowOptions{
-		ID:                       id,
+		ID:                       workflows.ExperimentID(spec.Name),
 		TaskQueue:                workflows.QueueWork,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            fmt.Sprintf("%s: %d rounds, designer %s, %s", spec.Name, spec.Rounds, spec.Designer.Kind, spec.Designer.Context),
 		StaticDetails:            fmt.Sprintf("%d samples and %d epochs per round, seed %d, objective %s", spec.Samples, spec.Epochs, spec.Seed, spec.Objective),
-		Memo:                     map[string]any{memoSpec: spec},
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			workflows.AttrExperiment.ValueSet(spec.Name),
-			workflows.AttrVariant.ValueSet(spec.Designer.Context),
-			workflows.AttrDesigner.ValueSet(spec.Designer.Kind),
-			workflows.AttrState.ValueSet(workflows.StatePreparing),
-		),
+		Memo:                     map[string]any{workflows.MemoSpec: spec},
+		TypedSearchAttributes:    temporal.NewSearchAttributes(attrs...),
 	}
 }
 
@@ -206,7 +247,7 @@ func (a *app) registered(ctx context.Context, c client.Client, name string) (*ex
 }
 
 func memoOf(d *workflowservice.DescribeWorkflowExecutionResponse) (*experiment.Spec, error) {
-	field, ok := d.WorkflowExecutionInfo.GetMemo().GetFields()[memoSpec]
+	field, ok := d.WorkflowExecutionInfo.GetMemo().GetFields()[workflows.MemoSpec]
 	if !ok {
 		return nil, fmt.Errorf("workflow %s carries no spec; it was not started by this program", d.WorkflowExecutionInfo.Execution.WorkflowId)
 	}

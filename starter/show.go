@@ -5,25 +5,44 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"floe/activities"
 	"floe/internal/experiment"
 	"floe/internal/report"
 	"floe/workflows"
 )
 
 func (a *app) showCmd() *cobra.Command {
-	return &cobra.Command{
-		Use:               "show NAME",
-		Short:             "Show one experiment: state, learning curve, designs, benchmarks",
+	var attempts bool
+	c := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show one experiment: state, learning curve, designs, benchmarks",
+		Long: `Shows one experiment. The first line says how it stands; where a step failed for
+good it says which one, why, and what to do. --attempts lists every attempt of
+every step instead: when, on which worker, and how it ended.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
-		RunE:              func(c *cobra.Command, args []string) error { return a.show(c.Context(), args[0]) },
+		Annotations:       map[string]string{knowsJSONL: ""},
+		RunE: func(c *cobra.Command, args []string) error {
+			if attempts {
+				return a.showAttempts(c.Context(), args[0])
+			}
+			if a.output == "jsonl" {
+				return fail(exitUsage, "--output jsonl is for lists; want table, json or yaml, or --attempts")
+			}
+			return a.show(c.Context(), args[0])
+		},
 	}
+	c.Flags().BoolVar(&attempts, "attempts", false, "list the attempts of all steps")
+	return c
 }
 
 // names completes the names of experiments.
@@ -31,7 +50,7 @@ func (a *app) names(c *cobra.Command, args []string, _ string) ([]string, cobra.
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	all, err := a.find(c.Context(), "WorkflowType = 'Experiment'", 100)
+	all, err := a.find(c.Context(), "WorkflowType = 'Experiment'", 100, nil)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -46,10 +65,31 @@ func (a *app) names(c *cobra.Command, args []string, _ string) ([]string, cobra.
 type shown struct {
 	Name    string              `json:"name"`
 	State   string              `json:"state"`
-	Failure string              `json:"failure,omitempty"`
+	Failure string              `json:"failure,omitempty"` // one sentence
+	Left    []string            `json:"left,omitempty"`    // what still runs while it is being cancelled
 	UI      string              `json:"ui,omitempty"`
+	Sweep   string              `json:"sweep,omitempty"`
+	Arm     string              `json:"arm,omitempty"`
+	Tags    []string            `json:"tags"`
+	Notes   []remark            `json:"notes"`
+	Events  []activities.Event  `json:"events"`           // what people did, and what befell it
 	Status  *workflows.Status   `json:"status,omitempty"` // while it runs
 	Results *experiment.Results `json:"results"`          // null before the first are published
+}
+
+// headline says in one line how the experiment stands.
+func (s shown) headline() string {
+	switch {
+	case s.State == workflows.StateAttention && s.Failure != "":
+		return s.Failure
+	case len(s.Left) > 0:
+		return fmt.Sprintf("%s: %s; %s", s.Name, s.State, strings.Join(s.Left, "; "))
+	case s.Status != nil && s.Status.Waits():
+		return fmt.Sprintf("%s: %s; %s: %s", s.Name, s.State, s.Status.Position(), s.Status.Waiting.Reason)
+	case s.Status != nil && s.State != workflows.StateDone:
+		return fmt.Sprintf("%s: %s; %s", s.Name, s.State, s.Status.Line())
+	}
+	return s.Name + ": " + s.State
 }
 
 func (a *app) show(ctx context.Context, name string) error {
@@ -58,94 +98,130 @@ func (a *app) show(ctx context.Context, name string) error {
 		return err
 	}
 	return a.emit(s, func(w io.Writer) error {
-		fmt.Fprintf(w, "%s: %s\n", s.Name, s.State)
-		switch {
-		case s.Status != nil && s.Status.Waits():
-			fmt.Fprintf(w, "%s: %s\n", s.Status.Position(), s.Status.Waiting.Reason)
-			fmt.Fprintf(w, "  %s\n", a.command("design show "+s.Name, a.repeatData()...))
-			for _, l := range a.decideWith(s.Name) {
+		fmt.Fprintln(w, s.headline())
+		if s.Status != nil && s.Status.Waits() {
+			for _, l := range append([]string{a.command("design show "+s.Name, a.repeatData()...)}, a.decideWith(s.Name)...) {
 				fmt.Fprintf(w, "  %s\n", l)
 			}
-		case s.Status != nil:
-			p := s.Status.Progress
-			fmt.Fprintf(w, "%s: %s %d of %d %s\n", s.Status.Position(), p.Step, p.Done, p.Total, p.Note)
 		}
-		if s.Failure != "" {
+		if s.Failure != "" && s.State != workflows.StateAttention {
 			fmt.Fprintf(w, "%s\n", s.Failure)
 		}
-		if s.UI != "" {
-			fmt.Fprintf(w, "Temporal UI  %s\n", s.UI)
-		}
+		a.showAround(w, s)
 		if s.Results == nil {
 			_, err := fmt.Fprintln(w, "no results yet")
 			return err
 		}
 		fmt.Fprintln(w)
+		s.Results.State = s.State // the report is as old as the last round
 		return report.Text(w, *s.Results, report.Options{Width: width(a.out, textWidth), Color: a.color(a.out)})
 	})
+}
+
+const reasonColumns = 100
+
+// showAround shows what people did with an experiment and wrote about it.
+func (a *app) showAround(w io.Writer, s shown) {
+	if s.UI != "" {
+		fmt.Fprintf(w, "Temporal UI  %s\n", s.UI)
+	}
+	if s.Sweep != "" {
+		fmt.Fprintf(w, "sweep        %s, arm %s\n", s.Sweep, s.Arm)
+	}
+	if len(s.Tags) > 0 {
+		fmt.Fprintf(w, "tags         %s\n", strings.Join(s.Tags, ", "))
+	}
+	rounds := 0
+	if s.Status != nil {
+		rounds = s.Status.Rounds
+	} else if s.Results != nil {
+		rounds = s.Results.Spec.Rounds
+	}
+	for _, e := range s.Events {
+		e.At, e.Reason = local(e.At), cut(e.Reason, reasonColumns)
+		fmt.Fprintf(w, "  %s\n", workflows.EventLine(e, rounds))
+	}
+	for _, n := range s.Notes {
+		fmt.Fprintf(w, "note         %s %s: %s\n", local(n.At), n.By, n.Text)
+	}
 }
 
 // look gathers from the workflow and from the artifacts. Either may be missing:
 // results outlive the server, and a young experiment has none yet.
 func (a *app) look(ctx context.Context, name string) (shown, error) {
-	c, err := a.client(ctx)
-	if err != nil {
-		return shown{}, err
-	}
-	s := shown{Name: name, State: "lost"}
-	r, err := a.results(ctx, name)
-	switch {
-	case err == nil:
-		s.Results, s.State = &r, r.State
-	case codeOf(ctx, err) != exitNotFound:
+	s := shown{Name: name, State: stateLost}
+	if _, err := a.client(ctx); err != nil {
 		return s, err
 	}
-	d, err := describe(ctx, c, workflows.ExperimentID(name))
+	if err := a.lookStored(ctx, &s); err != nil {
+		return s, err
+	}
+	d, err := describe(ctx, a.temporal, workflows.ExperimentID(name))
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
 		if s.Results == nil {
-			return s, fail(exitNotFound, "no experiment is called %s; `starter list` shows what there is", name)
+			return s, notThere(name)
+		}
+		if !slices.Contains([]string{workflows.StateDone, workflows.StateStopped, workflows.StateFailed, workflows.StateCancelled}, s.State) {
+			s.State = stateLost
 		}
 		return s, nil
 	}
 	if err != nil {
 		return s, err
 	}
-	run := c.GetWorkflow(ctx, workflows.ExperimentID(name), d.WorkflowExecutionInfo.Execution.RunId)
-	s.State, s.UI = listedOf(d.WorkflowExecutionInfo).State, a.uiURL(run)
+	return s, a.lookRunning(ctx, &s, d)
+}
+
+// lookStored takes in what the artifact store knows.
+func (a *app) lookStored(ctx context.Context, s *shown) error {
+	r, err := a.results(ctx, s.Name)
+	switch {
+	case err == nil:
+		s.Results, s.State = &r, r.State
+	case codeOf(ctx, err) != exitNotFound:
+		return err
+	}
+	k, err := a.keptOf(ctx, s.Name)
+	if err != nil {
+		return err
+	}
+	s.Tags, s.Events, s.Sweep, s.Arm = k.tags, k.ops.Events, k.ops.Sweep, k.ops.Arm
+	s.Notes, err = a.notesOf(ctx, s.Name)
+	return err
+}
+
+// lookRunning takes in what Temporal knows of the newest run.
+func (a *app) lookRunning(ctx context.Context, s *shown, d *workflowservice.DescribeWorkflowExecutionResponse) error {
+	c := a.temporal
+	run := c.GetWorkflow(ctx, workflows.ExperimentID(s.Name), d.WorkflowExecutionInfo.Execution.RunId)
+	l := listedOf(d.WorkflowExecutionInfo)
+	s.State, s.UI = l.State, a.uiURL(run)
 	switch d.WorkflowExecutionInfo.Status {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:
 		s.Failure = cause(run.Get(ctx, nil))
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		// Without a worker nobody answers; what is known besides is still shown.
 		if status, err := snapshot(ctx, c, run); err == nil {
-			s.Status = &status
+			s.Status, s.Events, s.Failure = &status, status.Events, status.Cause
+			s.State = status.State
 		}
+		return a.lookCancelling(ctx, s, d)
 	default: // done, cancelled, terminated: the state says it all
 	}
-	return s, nil
+	return nil
 }
 
-func (a *app) watchCmd() *cobra.Command {
-	return &cobra.Command{
-		Use:               "watch NAME",
-		Short:             "Follow an experiment live until it ends",
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.names,
-		RunE: func(c *cobra.Command, args []string) error {
-			ctx := c.Context()
-			run, err := a.existing(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if url := a.uiURL(run); url != "" {
-				a.say("Temporal UI: %s", url)
-			}
-			if err := a.follow(ctx, a.temporal, run); err != nil {
-				return err
-			}
-			return a.conclude(ctx, args[0], run)
-		},
+// lookCancelling names what is left of an experiment that was told to end.
+func (a *app) lookCancelling(ctx context.Context, s *shown, d *workflowservice.DescribeWorkflowExecutionResponse) error {
+	if !d.GetWorkflowExtendedInfo().GetCancelRequested() && s.State != workflows.StateCancelling {
+		return nil
 	}
+	s.State = workflows.StateCancelling
+	left, err := a.left(ctx, s.Name)
+	if line := left.String(); line != "" {
+		s.Left = append(s.Left, line)
+	}
+	return err
 }
 
 // existing finds the newest run of a name; exit code 3 if there is none.
@@ -156,48 +232,11 @@ func (a *app) existing(ctx context.Context, name string) (client.WorkflowRun, er
 	}
 	d, err := describe(ctx, c, workflows.ExperimentID(name))
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
-		return nil, fail(exitNotFound, "no experiment is called %s; `starter list` shows what there is", name)
+		return nil, notThere(name)
 	}
 	if err != nil {
 		return nil, err
 	}
 	e := d.WorkflowExecutionInfo.Execution
 	return c.GetWorkflow(ctx, e.WorkflowId, e.RunId), nil
-}
-
-func (a *app) cancelCmd() *cobra.Command {
-	return &cobra.Command{
-		Use:   "cancel NAME",
-		Short: "Cancel an experiment and wait until its work has stopped",
-		Long: `Cancels an experiment: the activity that runs is told to stop, and the command
-returns when it has. What is done is kept; running the same file again goes on.`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.names,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.cancel(c.Context(), args[0])
-		},
-	}
-}
-
-func (a *app) cancel(ctx context.Context, name string) error {
-	run, err := a.existing(ctx, name)
-	if err != nil {
-		return err
-	}
-	d, err := describe(ctx, a.temporal, run.GetID())
-	if err != nil {
-		return err
-	}
-	if status := d.WorkflowExecutionInfo.Status; status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return fail(exitFailed, "experiment %s is not running: %s", name, stateWord(status))
-	}
-	if err := a.temporal.CancelWorkflow(ctx, run.GetID(), run.GetRunID()); err != nil {
-		return err
-	}
-	a.say("cancelling %s; waiting until its work has stopped", name)
-	if err := run.Get(ctx, nil); err != nil && ctx.Err() != nil {
-		return err
-	}
-	a.say("cancelled")
-	return nil
 }

@@ -110,9 +110,10 @@ func planTable(w io.Writer, s experiment.Spec, p plan) error {
 }
 
 func (a *app) schemaCmd() *cobra.Command {
-	return &cobra.Command{
+	var sweeps bool
+	c := &cobra.Command{
 		Use:   "schema",
-		Short: "Print the JSON Schema of experiment files, for editors",
+		Short: "Print the JSON Schema of experiment files, or of sweep files, for editors",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			var envs []env.Environment
@@ -123,7 +124,11 @@ func (a *app) schemaCmd() *cobra.Command {
 				}
 				envs = append(envs, e)
 			}
-			body, err := config.Schema(envs)
+			write := config.Schema
+			if sweeps {
+				write = config.SweepSchema
+			}
+			body, err := write(envs)
 			if err != nil {
 				return err
 			}
@@ -131,6 +136,8 @@ func (a *app) schemaCmd() *cobra.Command {
 			return err
 		},
 	}
+	c.Flags().BoolVar(&sweeps, "sweep", false, "of sweep files")
+	return c
 }
 
 func (a *app) versionCmd() *cobra.Command {

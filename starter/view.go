@@ -124,14 +124,18 @@ func figures(r experiment.Rates) string {
 
 // The bar's width, and that of its line without the note.
 const (
-	barWidth   = 28
-	barColumns = 83
+	barWidth    = 28
+	barColumns  = 83
+	waitColumns = 12
 )
 
 // bar is the line of what goes on now.
 func (v *view) bar(s workflows.Status) string {
 	if s.State == workflows.StateDone {
 		return v.paint("32", "  done") + v.elapsed()
+	}
+	if s.State == workflows.StatePaused || s.State == workflows.StateCancelling {
+		return v.paint("33", "  "+cut(s.Line(), v.columns-waitColumns)) + v.elapsed()
 	}
 	p := s.Progress
 	share := 0.0
@@ -166,6 +170,10 @@ func (v *view) lines(s workflows.Status) {
 		if !v.last.Waits() || v.last.Waiting.Round != s.Waiting.Round {
 			fmt.Fprintln(v.w, strings.Join(v.gate(s), "\n"))
 		}
+		return
+	}
+	if s.State != v.last.State && (s.State == workflows.StatePaused || s.State == workflows.StateCancelling) {
+		fmt.Fprintln(v.w, s.Line())
 		return
 	}
 	p, before := s.Progress, v.last.Progress

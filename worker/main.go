@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -41,10 +42,12 @@ func main() {
 
 // settings are what a person can choose about a worker.
 type settings struct {
-	flags     connect.Flags
-	work      int
-	jobs      int
-	endpoints string // file
+	flags      connect.Flags
+	work       int
+	jobs       int
+	endpoints  string // file
+	deployment string
+	build      string
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -69,6 +72,8 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 	fs.IntVar(&s.work, "work", 4, "CPU activities at the same time (generating, scoring, designing)")
 	fs.IntVar(&s.jobs, "jobs", 1, "training jobs at the same time: one per device")
 	fs.StringVar(&s.endpoints, "endpoints", "", "`FILE` that names endpoints of language models and where their keys are ("+endpoint.EnvFile+")")
+	fs.StringVar(&s.deployment, "deployment", "", "worker deployment `NAME`: experiments stay with the build that started them (docs/deploying.md)")
+	fs.StringVar(&s.build, "build", version.Get().Build(), "`ID` of this build within the deployment")
 	show := fs.Bool("version", false, "print the version")
 	switch err := fs.Parse(args); {
 	case errors.Is(err, pflag.ErrHelp):
@@ -83,6 +88,9 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 	case *show:
 		fmt.Fprintln(stdout, version.Get())
 		return s, 0
+	case fs.Changed("build") && s.deployment == "" || s.build == "" || strings.ContainsAny(s.deployment+s.build, ". "):
+		fmt.Fprintf(stderr, "worker: found --deployment %q, --build %q; want both, or a deployment alone, without dots and spaces\n", s.deployment, s.build)
+		return s, exitUsage
 	}
 	return s, -1
 }
@@ -126,10 +134,17 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (int, erro
 	} else if n > 0 {
 		logger.Info("swept unfinished uploads", "count", n)
 	}
-	acts := wire(c, store, directory)
-	work, jobs := workers(c, acts, s)
-	fmt.Fprintf(stdout, "worker ready: temporal %s · namespace %s · artifacts %s\n", opts.HostPort, opts.Namespace, store.URL(""))
+	work, jobs := workers(c, wire(c, store, directory, logger), s)
+	fmt.Fprintf(stdout, "worker ready: temporal %s · namespace %s · artifacts %s%s\n", opts.HostPort, opts.Namespace, store.URL(""), s.deployed())
 	return pollUntil(ctx, work, jobs)
+}
+
+// deployed says as which build of which deployment the worker serves.
+func (s settings) deployed() string {
+	if s.deployment == "" {
+		return ""
+	}
+	return fmt.Sprintf(" · deployment %s, build %s", s.deployment, s.build)
 }
 
 // pollUntil runs the workers until the context ends or one of them fails.

@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"floe/activities"
 	"floe/internal/artifact"
@@ -26,10 +30,10 @@ const stopTimeout = 20 * time.Second
 const heartbeatThrottle = time.Second
 
 // wire is the only list of adapters.
-func wire(c client.Client, store artifact.Store, directory endpoint.Directory) *activities.Activities {
+func wire(c client.Client, store artifact.Store, directory endpoint.Directory, log *slog.Logger) *activities.Activities {
 	build := provenance()
 	return &activities.Activities{
-		Steps:       artifact.Steps{Store: store, Version: build.Version, Host: build.Host},
+		Steps:       artifact.Steps{Store: store, Version: build.Version, Host: build.Host, Log: log},
 		Environment: all.Open,
 		Designer:    designers.With(directory),
 		Tell: func(ctx context.Context, id string, p activities.Progress) error {
@@ -51,6 +55,24 @@ func provenance() experiment.Provenance {
 	}
 }
 
+// identity is how this worker is called: in logs, in failures and in the
+// Temporal UI.
+func identity(host string) string { return fmt.Sprintf("%d@%s", os.Getpid(), host) }
+
+// deployment has workflows stay with the build that started them, if that was
+// asked for. Without it, workers of all builds share all work, and stored
+// histories and versions keep that safe.
+func deployment(s settings) worker.DeploymentOptions {
+	if s.deployment == "" {
+		return worker.DeploymentOptions{}
+	}
+	return worker.DeploymentOptions{
+		UseVersioning:             true,
+		Version:                   worker.WorkerDeploymentVersion{DeploymentName: s.deployment, BuildID: s.build},
+		DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
+	}
+}
+
 // workers makes one poller per queue. Jobs hold a device: few at a time, and
 // never in the way of the small work.
 func workers(c client.Client, acts *activities.Activities, s settings) (work, jobs worker.Worker) {
@@ -60,6 +82,9 @@ func workers(c client.Client, acts *activities.Activities, s settings) (work, jo
 		DefaultHeartbeatThrottleInterval: heartbeatThrottle,
 		// A machine that trains on all cores may starve a workflow task for a while.
 		DeadlockDetectionTimeout: 10 * time.Second,
+		Identity:                 identity(acts.Build.Host),
+		Interceptors:             []interceptor.WorkerInterceptor{&activities.Recorder{Steps: acts.Steps, Worker: identity(acts.Build.Host)}},
+		DeploymentOptions:        deployment(s),
 	}
 	small, large := base, base
 	small.MaxConcurrentActivityExecutionSize = s.work
@@ -69,6 +94,7 @@ func workers(c client.Client, acts *activities.Activities, s settings) (work, jo
 	work = worker.New(c, workflows.QueueWork, small)
 	workflows.Register(work)
 	work.RegisterActivity(acts)
+	work.RegisterActivity(&activities.Sweeps{Steps: acts.Steps, Client: c})
 	jobs = worker.New(c, workflows.QueueJobs, large)
 	jobs.RegisterActivity(acts)
 	return work, jobs

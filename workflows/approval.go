@@ -53,8 +53,8 @@ type Waiting struct {
 	Proposal   activities.Done `json:"proposal"`
 }
 
-// gate is the place where a round waits for a person.
-type gate struct {
+// approval is the place where a round waits for a person.
+type approval struct {
 	in      RoundInput
 	refs    activities.RoundRefs
 	reason  string
@@ -62,31 +62,36 @@ type gate struct {
 	stored  bool
 	result  activities.Decided
 	refused error // why the last decision could not be used
+	freed   bool  // nobody needs to decide any more: the experiment ends after this round
 }
 
-// decided returns what is used in place of a proposal, once a person has said.
-// A decision of an earlier run of this experiment counts.
-func (in RoundInput) decided(ctx workflow.Context, refs activities.RoundRefs, designed activities.Designed) (activities.Decided, error) {
+// decided returns what is used in place of a proposal, once a person has said; nil
+// where the experiment ends after this round, so that nobody would use it. A
+// decision of an earlier run of this experiment counts.
+func (in RoundInput) decided(ctx workflow.Context, refs activities.RoundRefs, designed activities.Designed) (*activities.Decided, error) {
 	if designed.Decided != nil {
-		return *designed.Decided, nil
+		return designed.Decided, nil
 	}
-	g := &gate{in: in, refs: refs, reason: designed.NeedsApproval}
+	g := &approval{in: in, refs: refs, reason: designed.NeedsApproval}
 	if err := g.open(ctx, designed.Outcome); err != nil {
-		return activities.Decided{}, err
+		return nil, err
 	}
 	for !g.stored {
-		if err := workflow.Await(ctx, func() bool { return g.current != nil }); err != nil {
-			return activities.Decided{}, err
+		if err := workflow.Await(ctx, func() bool { return g.current != nil || g.freed }); err != nil {
+			return nil, err
+		}
+		if g.current == nil {
+			return nil, g.close(ctx)
 		}
 		if err := g.store(ctx); err != nil {
-			return activities.Decided{}, err
+			return nil, err
 		}
 	}
-	return g.result, g.close(ctx)
+	return &g.result, g.close(ctx)
 }
 
 // open says that the round waits, and listens.
-func (g *gate) open(ctx workflow.Context, outcome string) error {
+func (g *approval) open(ctx workflow.Context, outcome string) error {
 	name := g.in.Where.Name
 	note(ctx, g.in, `**%s**: %s (the proposal is %s)
 
@@ -109,7 +114,8 @@ Decide on the command line:
 }
 
 // listen takes decisions. The first one that can be stored counts.
-func (g *gate) listen(ctx workflow.Context) error {
+func (g *approval) listen(ctx workflow.Context) error {
+	every(ctx, SignalRelease, func(workflow.Context, bool) { g.freed = true })
 	if err := on(ctx, g, UpdateApprove, checkApproval, func(a Approval) activities.Decision {
 		return activities.Decision{Verdict: experiment.VerdictApproved, By: a.By, Note: a.Note}
 	}); err != nil {
@@ -127,7 +133,7 @@ func (g *gate) listen(ctx workflow.Context) error {
 
 // on handles one kind of update: refused at once if it cannot be meant or comes
 // too late, and answered when its decision is stored.
-func on[T any](ctx workflow.Context, g *gate, name string, check func(T) error, decision func(T) activities.Decision) error {
+func on[T any](ctx workflow.Context, g *approval, name string, check func(T) error, decision func(T) activities.Decision) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, name,
 		func(ctx workflow.Context, arg T) (activities.Decided, error) {
 			d := decision(arg)
@@ -143,13 +149,16 @@ func on[T any](ctx workflow.Context, g *gate, name string, check func(T) error, 
 			if d := g.current; d != nil {
 				return temporal.NewApplicationError(fmt.Sprintf("decided already: %s by %s at %s", d.Verdict, d.By, d.At), KindDecided)
 			}
+			if g.freed {
+				return temporal.NewApplicationError("nothing is left to decide: the experiment ends after this round", KindDecided)
+			}
 			return check(arg)
 		}})
 }
 
 // store makes a decision durable. One that cannot be used is refused, and the
 // round waits on.
-func (g *gate) store(ctx workflow.Context) error {
+func (g *approval) store(ctx workflow.Context) error {
 	d := *g.current
 	result, err := call(ctx, shortWork, g.in.Spec.Limits, g.in.summary("%s by %s", d.Verdict, d.By), do.Decide,
 		activities.DecideInput{
@@ -169,7 +178,7 @@ func (g *gate) store(ctx workflow.Context) error {
 }
 
 // close says that the round goes on, and lets the one who decided know.
-func (g *gate) close(ctx workflow.Context) error {
+func (g *approval) close(ctx workflow.Context) error {
 	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrState.ValueUnset()); err != nil {
 		return err
 	}
@@ -180,7 +189,7 @@ func (g *gate) close(ctx workflow.Context) error {
 }
 
 // tell passes on to the experiment that its round waits, or no longer does.
-func (g *gate) tell(ctx workflow.Context, w *Waiting) error {
+func (g *approval) tell(ctx workflow.Context, w *Waiting) error {
 	parent := workflow.GetInfo(ctx).ParentWorkflowExecution
 	if parent == nil {
 		return nil // a round on its own, in a test
@@ -190,23 +199,30 @@ func (g *gate) tell(ctx workflow.Context, w *Waiting) error {
 
 // listenWaiting takes in that the round waits for a person, or no longer does.
 func (e *arm) listenWaiting(ctx workflow.Context) {
-	signals := workflow.GetSignalChannel(ctx, SignalWaiting)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			var w *Waiting
-			if !signals.Receive(ctx, &w) {
-				return
-			}
-			state := StateRunning
-			if w != nil {
-				state = StateWaiting
-			}
-			e.status.Waiting = w
-			if err := e.status.enter(ctx, state); err != nil {
-				workflow.GetLogger(ctx).Warn("the state was not told", "state", state, "error", err)
-			}
+	every(ctx, SignalWaiting, func(ctx workflow.Context, w *Waiting) {
+		state := StateRunning
+		if w != nil {
+			state = StateWaiting
+		}
+		e.status.Waiting = w
+		if e.stopping {
+			e.release(ctx)
+		}
+		if e.status.State == StateCancelling {
+			return
+		}
+		if err := e.enter(ctx, state); err != nil {
+			workflow.GetLogger(ctx).Warn("the state was not told", "state", state, "error", err)
 		}
 	})
+}
+
+// release lets a round that waits for a person go on: the experiment ends after
+// it, and nothing would use what they decide.
+func (e *arm) release(ctx workflow.Context) {
+	if e.status.Waiting != nil && e.child != "" {
+		workflow.SignalExternalWorkflow(ctx, e.child, "", SignalRelease, true)
+	}
 }
 
 // mostWords bounds what a person can write into a history.

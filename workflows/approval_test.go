@@ -58,8 +58,8 @@ func gated(t *testing.T, refuse func(activities.Decision) error) (s *stage, stor
 	return s, stored
 }
 
-// later sends an update to round 0 once the round has waited for a while.
-func (s *stage) later(after time.Duration, update string, arg any) *answered {
+// word sends an update to round 0 once the round has waited for a while.
+func (s *stage) word(after time.Duration, update string, arg any) *answered {
 	a := &answered{}
 	s.RegisterDelayedCallback(func() {
 		if err := s.UpdateWorkflowByID(workflows.RoundID("test", 0), update, fmt.Sprint(update, after), a, arg); err != nil {
@@ -71,19 +71,6 @@ func (s *stage) later(after time.Duration, update string, arg any) *answered {
 
 func edit() workflows.Edit {
 	return workflows.Edit{By: "ann", Rationale: "why", Curriculum: experiment.Curriculum{Rows: []experiment.Row{{Size: "3x3", DataRatio: 1}}}}
-}
-
-func (s *stage) status(t *testing.T) workflows.Status {
-	t.Helper()
-	var status workflows.Status
-	v, err := s.QueryWorkflow(workflows.QueryStatus)
-	if err == nil {
-		err = v.Get(&status)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return status
 }
 
 func TestARoundWaitsForAPersonAndGoesOnWithWhatTheyDecide(t *testing.T) {
@@ -98,7 +85,7 @@ func TestARoundWaitsForAPersonAndGoesOnWithWhatTheyDecide(t *testing.T) {
 	} {
 		t.Run(c.update, func(t *testing.T) {
 			s, stored := gated(t, nil)
-			answer := s.later(72*time.Hour, c.update, c.arg)
+			answer := s.word(72*time.Hour, c.update, c.arg)
 			var waiting workflows.Status
 			s.RegisterDelayedCallback(func() { waiting = s.status(t) }, 71*time.Hour)
 			s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
@@ -128,8 +115,8 @@ func TestARoundWaitsForAPersonAndGoesOnWithWhatTheyDecide(t *testing.T) {
 
 func TestOnlyTheFirstDecisionCounts(t *testing.T) {
 	s, stored := gated(t, nil)
-	first := s.later(time.Hour, workflows.UpdateApprove, workflows.Approval{By: "ann"})
-	second := s.later(time.Hour, workflows.UpdateReject, workflows.Rejection{By: "bob", Reason: "no"})
+	first := s.word(time.Hour, workflows.UpdateApprove, workflows.Approval{By: "ann"})
+	second := s.word(time.Hour, workflows.UpdateReject, workflows.Rejection{By: "bob", Reason: "no"})
 	s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
 	if err := s.GetWorkflowError(); err != nil {
 		t.Fatal(err)
@@ -145,10 +132,10 @@ func TestOnlyTheFirstDecisionCounts(t *testing.T) {
 
 func TestADecisionThatCannotBeMeantIsRefusedAtOnce(t *testing.T) {
 	s, _ := gated(t, nil)
-	empty := s.later(1*time.Hour, workflows.UpdateApprove, workflows.Approval{})
-	reasonless := s.later(2*time.Hour, workflows.UpdateReject, workflows.Rejection{By: "ann"})
-	sizeless := s.later(3*time.Hour, workflows.UpdateEdit, workflows.Edit{Note: strings.Repeat("x", 5000)})
-	s.later(4*time.Hour, workflows.UpdateApprove, workflows.Approval{By: "ann"})
+	empty := s.word(1*time.Hour, workflows.UpdateApprove, workflows.Approval{})
+	reasonless := s.word(2*time.Hour, workflows.UpdateReject, workflows.Rejection{By: "ann"})
+	sizeless := s.word(3*time.Hour, workflows.UpdateEdit, workflows.Edit{Note: strings.Repeat("x", 5000)})
+	s.word(4*time.Hour, workflows.UpdateApprove, workflows.Approval{By: "ann"})
 	s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
 	if err := s.GetWorkflowError(); err != nil {
 		t.Fatal(err)
@@ -174,10 +161,10 @@ func TestARefusedEditLeavesTheRoundWaiting(t *testing.T) {
 		}
 		return nil
 	})
-	refused := s.later(time.Hour, workflows.UpdateEdit, edit())
+	refused := s.word(time.Hour, workflows.UpdateEdit, edit())
 	var between workflows.Status
 	s.RegisterDelayedCallback(func() { between = s.status(t) }, 2*time.Hour)
-	approved := s.later(3*time.Hour, workflows.UpdateApprove, workflows.Approval{By: "bob"})
+	approved := s.word(3*time.Hour, workflows.UpdateApprove, workflows.Approval{By: "bob"})
 	s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
 	if err := s.GetWorkflowError(); err != nil {
 		t.Fatal(err)
@@ -216,5 +203,69 @@ func TestCancellingEndsTheWait(t *testing.T) {
 	}
 	if got := s.states[len(s.states)-1]; got != workflows.StateCancelled || len(*stored) != 0 {
 		t.Errorf("the last report says %q; stored %v", got, *stored)
+	}
+}
+
+func TestAStopLetsAWaitingRoundGoOnUndecided(t *testing.T) {
+	s, stored := gated(t, nil)
+	s.later(1, func() {
+		s.update(t, workflows.UpdateSteer, workflows.Control{Verb: workflows.VerbSkip}, wantRefusal(t, "starter design show test"))
+		s.update(t, workflows.UpdateSteer, workflows.Control{Verb: workflows.VerbStop, Reason: "enough"}, wantOK(t))
+	})
+	s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
+	if err := s.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	end := s.status(t)
+	if end.State != workflows.StateStopped || end.Waiting != nil || len(end.Done) != 1 || end.Done[0].Outcome != "ok" || len(*stored) != 0 {
+		t.Errorf("%d decisions, status %+v; want it stopped after round 0, its proposal undecided", len(*stored), end)
+	}
+	if got := s.states[len(s.states)-1]; got != workflows.StateStopped {
+		t.Errorf("the last report says %q", got)
+	}
+}
+
+func TestAnExperimentThatStopsDoesNotAskAnybody(t *testing.T) {
+	s, stored := gated(t, nil)
+	design := s.design
+	s.design = func(in activities.DesignInput) activities.Designed {
+		s.SignalWorkflow(workflows.SignalControl, workflows.Control{Verb: workflows.VerbStop})
+		return design(in)
+	}
+	s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
+	if err := s.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if end := s.status(t); end.State != workflows.StateStopped || len(end.Done) != 1 || len(*stored) != 0 {
+		t.Errorf("status %+v", end)
+	}
+}
+
+func TestADecisionIsTakenWhilePausedAndNothingBegins(t *testing.T) {
+	s, stored := gated(t, nil)
+	s.later(1, func() {
+		s.update(t, workflows.UpdateSteer, workflows.Control{Verb: workflows.VerbPause, Reason: "lunch"}, wantOK(t))
+	})
+	s.later(2, func() {
+		if now := s.status(t); !now.Waits() || !now.Pausing || !strings.Contains(now.Line(), "pauses after this step (lunch)") {
+			t.Errorf("after the pause: %s: %s", now.State, now.Line())
+		}
+	})
+	approved := s.word(3*time.Hour, workflows.UpdateApprove, workflows.Approval{By: "ann"})
+	s.later(4, func() {
+		if now := s.status(t); now.State != workflows.StatePaused || now.Waiting != nil || approved.err != nil || len(*stored) != 1 {
+			t.Errorf("after the decision (%v): %+v; want it paused", approved.err, now)
+		}
+		if strings.Contains(strings.Join(s.calls, "\n"), "generate from decision-0") {
+			t.Error("round 1 began while the experiment was paused")
+		}
+		s.update(t, workflows.UpdateSteer, workflows.Control{Verb: workflows.VerbResume}, wantOK(t))
+	})
+	s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
+	if err := s.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if end := s.status(t); end.State != workflows.StateDone || len(end.Done) != 2 {
+		t.Errorf("status %+v", end)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"floe/activities"
@@ -18,6 +16,16 @@ import (
 // filled in, so that settings never change under a running workflow.
 type ExperimentInput struct {
 	Spec experiment.Spec `json:"spec"`
+	// Sweep and Arm say of which sweep, and of which of its arms, this experiment
+	// is a cell; empty for one that was started alone.
+	Sweep string `json:"sweep,omitempty"`
+	Arm   string `json:"arm,omitempty"`
+	// Fork has the experiment share the first rounds of another.
+	Fork *activities.Fork `json:"fork,omitempty"`
+	// Redo are the steps to make anew although they are done, and Events what
+	// people did, when an experiment whose workflow is gone is started again.
+	Redo   []activities.Redo  `json:"redo,omitempty"`
+	Events []activities.Event `json:"events,omitempty"`
 }
 
 // ExperimentResult is where a finished experiment left its results.
@@ -26,12 +34,15 @@ type ExperimentResult struct {
 	Base   experiment.Rates     `json:"base"`
 	Rounds []RoundFigures       `json:"rounds"`
 	Report activities.Published `json:"report"`
+	State  string               `json:"state,omitempty"` // done or stopped
 }
 
 // Experiment runs one arm with one seed: the untrained policy's measurement, R
-// rounds, and the benchmarks.
+// rounds, and the benchmarks. A step that fails for good leaves it waiting for
+// somebody to decide (attention.go); people steer it meanwhile (control.go).
 func Experiment(ctx workflow.Context, in ExperimentInput) (ExperimentResult, error) {
-	e, err := open(ctx, in)
+	ctx, cancel := workflow.WithCancel(ctx)
+	e, err := open(ctx, in, cancel)
 	if err != nil {
 		return ExperimentResult{}, err
 	}
@@ -50,54 +61,66 @@ type arm struct {
 	status Status
 	base   experiment.Rates
 	report activities.Published
-	calls  int // designer calls left
-	tokens int // designer tokens left
+	redo   []activities.Redo
+	input  ExperimentInput
+
+	registered bool
+	forked     bool
+	waits      bool   // this run waits where an older one would have failed
+	sweep      string // workflow ID of the sweep, if any
+	child      string // workflow ID of the round that runs, if any
+	stopping   bool   // to end after the round that runs
+	pausing    bool   // to begin no other step
+	skip       string // reason to leave out the design of the round to come
+	decided    *decision
+	cancel     workflow.CancelFunc
 }
 
-func open(ctx workflow.Context, in ExperimentInput) (*arm, error) {
+func open(ctx workflow.Context, in ExperimentInput, cancel workflow.CancelFunc) (*arm, error) {
 	info := workflow.GetInfo(ctx)
 	e := &arm{
-		spec:   in.Spec,
-		where:  activities.Where{Workflow: info.WorkflowExecution.ID, Name: in.Spec.Name, Round: -1},
-		runID:  info.WorkflowExecution.RunID,
-		status: Status{Name: in.Spec.Name, Rounds: in.Spec.Rounds, Progress: activities.Progress{Round: -1}},
-		calls:  in.Spec.Limits.ModelCalls,
-		tokens: in.Spec.Limits.ModelTokens,
+		spec:  in.Spec,
+		where: activities.Where{Workflow: info.WorkflowExecution.ID, Name: in.Spec.Name, Round: -1},
+		runID: info.WorkflowExecution.RunID,
+		status: Status{
+			Name: in.Spec.Name, Rounds: in.Spec.Rounds, Progress: activities.Progress{Round: -1}, Events: in.Events,
+		},
+		redo:   in.Redo,
+		input:  in,
+		waits:  changed(ctx, changeAttention),
+		sweep:  sweepOf(info, in),
+		cancel: cancel,
 	}
 	if err := workflow.SetQueryHandler(ctx, QueryStatus, func() (Status, error) { return e.status, nil }); err != nil {
 		return nil, err
 	}
-	e.listen(ctx)
+	if err := e.listen(ctx); err != nil {
+		return nil, err
+	}
 	e.listenWaiting(ctx)
-	return e, e.status.enter(ctx, StatePreparing)
+	return e, e.enter(ctx, StatePreparing)
 }
 
-// listen takes in the progress that activities tell.
-func (e *arm) listen(ctx workflow.Context) {
-	signals := workflow.GetSignalChannel(ctx, SignalProgress)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			var p activities.Progress
-			if !signals.Receive(ctx, &p) {
-				return
-			}
-			if p.Round < e.status.Progress.Round {
-				continue // told late, by a step that has ended
-			}
-			e.status.Progress = p
-			e.status.show(ctx)
-		}
-	})
-}
-
+// run goes through the experiment; after somebody's decision to try again it
+// goes through it once more, and what is there already is passed over.
 func (e *arm) run(ctx workflow.Context) error {
+	for {
+		if err := e.course(ctx); !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+}
+
+// course is the experiment from start to end.
+func (e *arm) course(ctx workflow.Context) error {
 	if err := e.prepare(ctx); err != nil {
 		return err
 	}
-	if err := e.status.enter(ctx, StateRunning); err != nil {
+	if err := e.enter(ctx, StateRunning); err != nil {
 		return err
 	}
-	for round := range e.spec.Rounds {
+	for len(e.refs.Rounds) < e.spec.Rounds && !e.stopping {
+		round := len(e.refs.Rounds)
 		if err := e.round(ctx, round); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
@@ -108,162 +131,44 @@ func (e *arm) run(ctx workflow.Context) error {
 	return e.finish(ctx)
 }
 
-// prepare registers the experiment and measures the untrained policy.
-func (e *arm) prepare(ctx workflow.Context) (err error) {
-	limits := e.spec.Limits
-	e.refs.Curriculum, err = call(ctx, shortWork, limits, "register; round 0's curriculum", do.Prepare,
-		activities.PrepareInput{Where: e.where, Spec: e.spec, RunID: e.runID})
-	if err != nil {
-		return fmt.Errorf("prepare: %w", err)
-	}
-	e.refs.Policy, err = call(ctx, jobWork, limits, "the untrained policy", do.WarmStart,
-		activities.WarmStartInput{Where: e.where, Spec: e.spec})
-	if err != nil {
-		return fmt.Errorf("untrained policy: %w", err)
-	}
-	set, err := call(ctx, cpuWork, limits, "the validation set", do.GenerateValidation,
-		activities.ValidationInput{Where: e.where, Spec: e.spec})
-	if err != nil {
-		return fmt.Errorf("validation set: %w", err)
-	}
-	e.refs.Validation = set.Done
-	scored, err := call(ctx, cpuWork, limits, "validate the untrained policy", do.Evaluate, activities.EvaluateInput{
-		Where: e.where, Spec: e.spec, Policy: e.refs.Policy.ID, Dataset: set.ID, Label: "base", Set: "validation",
-	})
-	if err != nil {
-		return fmt.Errorf("validate the untrained policy: %w", err)
-	}
-	e.refs.Base, e.base, e.status.Base = scored.Done, scored.Rates, &scored.Rates
-	return e.publish(ctx, StateRunning)
-}
-
-// round runs one round as a child workflow, so that no history grows with the
-// number of rounds and each round is a page of its own in the UI.
-func (e *arm) round(ctx workflow.Context, round int) error {
-	e.where.Round = round
-	e.status.Progress = activities.Progress{Round: round, Step: "starting"}
-	e.status.show(ctx)
-	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrRound.ValueSet(int64(round))); err != nil {
-		return err
-	}
-	var out RoundResult
-	child := workflow.WithChildOptions(ctx, e.childOptions(round))
-	err := workflow.ExecuteChildWorkflow(child, Round, RoundInput{
-		Where: e.where, Spec: e.spec, Refs: e.refs, ModelCalls: e.calls, ModelTokens: e.tokens,
-	}).Get(ctx, &out)
-	if err != nil {
-		return err
-	}
-	e.refs.Rounds = append(e.refs.Rounds, out.Refs)
-	e.calls -= out.ModelCalls
-	e.tokens -= out.ModelTokens
-	e.status.Done = append(e.status.Done, RoundFigures{round, out.Rates, out.Outcome})
-	e.status.show(ctx)
-	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrValidRate.ValueSet(out.Rates.ValidRate())); err != nil {
-		return err
-	}
-	return e.publish(ctx, StateRunning)
-}
-
-func (e *arm) childOptions(round int) workflow.ChildWorkflowOptions {
-	return workflow.ChildWorkflowOptions{
-		WorkflowID:            RoundID(e.spec.Name, round),
-		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		WaitForCancellation:   true,
-		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
-		StaticSummary:         roundOf(round, e.spec.Rounds),
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			AttrExperiment.ValueSet(e.spec.Name),
-			AttrVariant.ValueSet(e.spec.Designer.Context),
-			AttrDesigner.ValueSet(e.spec.Designer.Kind),
-			AttrRound.ValueSet(int64(round)),
-		),
-	}
-}
-
-// benchmarks scores the untrained and the last policy on the held-out sets.
-func (e *arm) benchmarks(ctx workflow.Context) error {
-	if len(e.spec.Benchmarks.Agents) == 0 {
-		return nil
-	}
-	e.where.Round = e.spec.Rounds
-	if err := e.status.enter(ctx, StateBenchmarking); err != nil {
-		return err
-	}
-	for _, agents := range e.spec.Benchmarks.Agents {
-		refs, err := e.benchmark(ctx, agents)
-		if err != nil {
-			return fmt.Errorf("benchmark with %d agents: %w", agents, err)
-		}
-		e.refs.Benchmarks = append(e.refs.Benchmarks, refs)
-	}
-	return nil
-}
-
-func (e *arm) benchmark(ctx workflow.Context, agents int) (activities.BenchmarkRefs, error) {
-	refs := activities.BenchmarkRefs{Agents: agents}
-	set, err := call(ctx, cpuWork, e.spec.Limits, fmt.Sprintf("the %d-agent set", agents), do.GenerateBenchmark,
-		activities.BenchmarkInput{Where: e.where, Spec: e.spec, Agents: agents})
-	if err != nil {
-		return refs, err
-	}
-	refs.Set = set.Done
-	last := e.refs.Rounds[len(e.refs.Rounds)-1]
-	for _, p := range []struct {
-		label  string
-		policy activities.Done
-		into   *activities.Done
-	}{{"base", e.refs.Policy, &refs.Base}, {fmt.Sprintf("round %d", last.Round), last.Policy, &refs.Trained}} {
-		scored, err := call(ctx, cpuWork, e.spec.Limits, fmt.Sprintf("%d agents: score %s", agents, p.label), do.Evaluate,
-			activities.EvaluateInput{
-				Where: e.where, Spec: e.spec, Policy: p.policy.ID, Dataset: set.ID,
-				Label: p.label, Set: fmt.Sprintf("benchmark-%d", agents),
-			})
-		if err != nil {
-			return refs, err
-		}
-		*p.into = scored.Done
-	}
-	return refs, nil
-}
-
+// finish publishes the last report and says how the experiment ended.
 func (e *arm) finish(ctx workflow.Context) error {
-	if err := e.publish(ctx, StateDone); err != nil {
+	state := StateDone
+	if e.stopping {
+		state = StateStopped
+	}
+	if err := e.publish(ctx, state); err != nil {
 		return err
 	}
-	return e.status.enter(ctx, StateDone)
+	return e.enter(ctx, state)
 }
 
 // publish writes the report of all there is so far.
 func (e *arm) publish(ctx workflow.Context, state string) error {
-	out, err := call(ctx, shortWork, e.spec.Limits, "publish the report", do.Publish,
-		activities.PublishInput{Where: e.where, Spec: e.spec, RunID: e.runID, State: state, Refs: e.refs})
-	if err != nil {
-		return fmt.Errorf("publish: %w", err)
-	}
-	e.report, e.status.Report = out, out.URL
-	return nil
+	return e.try(ctx, "publish", func(ctx workflow.Context) error {
+		in := activities.PublishInput{Where: e.where, Spec: e.spec, RunID: e.runID, State: state, Refs: e.refs}
+		in.Operations = e.operations()
+		out, err := call(ctx, shortWork, e.spec.Limits, "publish the report", do.Publish, in)
+		if err != nil {
+			return fmt.Errorf("publish: %w", err)
+		}
+		e.report, e.status.Report = out, out.URL
+		return nil
+	})
 }
 
-// end leaves a failed or cancelled experiment in a state that says so: in the
-// search attributes, in the UI and in the report.
-func (e *arm) end(ctx workflow.Context, cause error) error {
-	state := StateFailed
-	if temporal.IsCanceledError(cause) || errors.Is(ctx.Err(), workflow.ErrCanceled) {
-		state = StateCancelled
+// operations is what is kept beside spec and artifacts, if there is anything.
+func (e *arm) operations() *activities.Operations {
+	if e.input.Sweep == "" && len(e.status.Events) == 0 && len(e.redo) == 0 {
+		return nil
 	}
-	ctx, cancel := workflow.NewDisconnectedContext(ctx)
-	defer cancel()
-	e.status.State = state
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("%s: %v", state, cause))
-	// What could not be told must not hide why the experiment ended.
-	_ = workflow.UpsertTypedSearchAttributes(ctx, AttrState.ValueSet(state))
-	if err := e.publish(ctx, state); err != nil {
-		workflow.GetLogger(ctx).Warn("the report of an ended experiment was not written", "error", err)
-	}
-	return cause
+	return &activities.Operations{Sweep: e.input.Sweep, Arm: e.input.Arm, Events: e.status.Events, Redo: e.redo}
 }
 
 func (e *arm) result() ExperimentResult {
-	return ExperimentResult{Refs: e.refs, Base: e.base, Rounds: e.status.Done, Report: e.report}
+	out := ExperimentResult{Refs: e.refs, Base: e.base, Rounds: e.status.Done, Report: e.report}
+	if e.waits {
+		out.State = e.status.State
+	}
+	return out
 }

@@ -17,7 +17,24 @@ const (
 const (
 	QueryStatus    = "status"
 	SignalProgress = "progress"
-	SignalWaiting  = "waiting" // a round waits for a person, or no longer does
+	// SignalControl steers an experiment with a Control; it is kept by the server
+	// while no worker is there. The updates do the same with an answer.
+	SignalControl = "control"
+	// SignalTags sets an experiment's tags, all of them.
+	SignalTags  = "tags"
+	UpdateRetry = "retry" // takes a Retry
+	UpdateSteer = "steer" // takes a Control
+	// SignalHold tells a round whether it may begin another step; SignalHeld is
+	// its answer, a Held, when it waits or goes on.
+	SignalHold = "hold"
+	SignalHeld = "held"
+	// SignalCell goes from an experiment to the sweep that it is a cell of, with
+	// an activities.CellState, on each change of its state.
+	SignalCell = "cell"
+	// SignalWaiting tells an experiment that its round waits for a person, or no
+	// longer does; SignalRelease tells the round that nobody needs to decide any more.
+	SignalWaiting = "waiting"
+	SignalRelease = "release"
 )
 
 // States of an experiment, as in the search attribute FloeState.
@@ -27,6 +44,10 @@ const (
 	StateWaiting      = "waiting for approval" // of a person; costs nothing
 	StateBenchmarking = "benchmarking"
 	StateDone         = "done"
+	StateAttention    = "needs attention" // a step failed for good; somebody decides
+	StatePaused       = "paused"
+	StateStopped      = "stopped" // ended early on purpose, with its report
+	StateCancelling   = "cancelling"
 	StateFailed       = "failed"
 	StateCancelled    = "cancelled"
 )
@@ -40,14 +61,24 @@ var (
 	AttrState      = temporal.NewSearchAttributeKeyKeyword("FloeState")
 	AttrRound      = temporal.NewSearchAttributeKeyInt64("FloeRound")
 	AttrValidRate  = temporal.NewSearchAttributeKeyFloat64("FloeValidRate")
+	AttrSweep      = temporal.NewSearchAttributeKeyKeyword("FloeSweep")
+	AttrArm        = temporal.NewSearchAttributeKeyKeyword("FloeArm")
+	AttrTags       = temporal.NewSearchAttributeKeyKeywordList("FloeTags")
 )
 
 // SearchAttributes lists them all.
 var SearchAttributes = []temporal.SearchAttributeKey{
 	AttrExperiment, AttrVariant, AttrDesigner, AttrState, AttrRound, AttrValidRate,
+	AttrSweep, AttrArm, AttrTags,
 }
 
-const experimentPrefix = "exp-"
+// MemoSpec is the workflow memo that holds the effective spec.
+const MemoSpec = "floe_spec"
+
+const (
+	experimentPrefix = "exp-"
+	sweepPrefix      = "sweep-"
+)
 
 // ExperimentID is the workflow ID of an experiment: one name, one workflow.
 func ExperimentID(name string) string { return experimentPrefix + name }
@@ -56,6 +87,9 @@ func ExperimentID(name string) string { return experimentPrefix + name }
 func RoundID(name string, round int) string {
 	return experimentPrefix + name + "-round-" + strconv.Itoa(round)
 }
+
+// SweepID is the workflow ID of a sweep.
+func SweepID(name string) string { return sweepPrefix + name }
 
 // ExperimentName is the name behind an experiment's workflow ID.
 func ExperimentName(workflowID string) string {

@@ -2,6 +2,8 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -18,6 +20,16 @@ type Status struct {
 	Base     *experiment.Rates   `json:"base,omitempty"` // the untrained policy
 	Done     []RoundFigures      `json:"done"`
 	Report   string              `json:"report,omitempty"`
+	// Cause says in one sentence why the experiment waits or ended.
+	Cause   string   `json:"cause,omitempty"`
+	Failure *Failure `json:"failure,omitempty"` // what it waits for a decision on
+	Reason  string   `json:"reason,omitempty"`  // of the last thing that somebody did
+	// Pausing and Stopping say what was asked for and has not come about yet, or
+	// is the state by now.
+	Pausing  bool               `json:"pausing,omitempty"`
+	Stopping bool               `json:"stopping,omitempty"`
+	Skipped  []string           `json:"skipped,omitempty"` // benchmarks that were left out
+	Events   []activities.Event `json:"events,omitempty"`
 	// Waiting is the proposal that a person has to decide about, in StateWaiting.
 	Waiting *Waiting `json:"waiting,omitempty"`
 }
@@ -29,31 +41,95 @@ type RoundFigures struct {
 	Outcome string           `json:"outcome"` // of the design
 }
 
+// doneBefore are the figures of the rounds before one.
+func (s Status) doneBefore(round int) []RoundFigures {
+	return slices.DeleteFunc(slices.Clone(s.Done), func(r RoundFigures) bool { return r.Round >= round })
+}
+
+// ended says whether nothing will happen any more.
+func (s Status) ended() bool {
+	return slices.Contains([]string{StateDone, StateStopped, StateFailed, StateCancelled}, s.State)
+}
+
 // Waits says whether a person has to decide before the experiment goes on.
 func (s Status) Waits() bool { return s.State == StateWaiting && s.Waiting != nil }
 
-// details is the line that the Temporal UI shows on top of the experiment.
+// details is what the Temporal UI shows on top of the experiment.
 func (s Status) details() string {
-	line := s.State
-	p := s.Progress
-	switch {
-	case s.Waits():
-		line = fmt.Sprintf("%s: **%s**: %s\n\n    starter design show %s", s.Position(), s.State, s.Waiting.Reason, s.Name)
-	case p.Step != "" && s.State != StateDone:
-		line = fmt.Sprintf("%s: %s", s.Position(), p.Step)
-		if p.Total > 0 {
-			line += fmt.Sprintf(", %d %%", 100*p.Done/p.Total)
-		}
-		if p.Note != "" {
-			line += ", " + p.Note
-		}
-	}
+	text := []string{s.Line()}
 	if s.Base != nil {
-		line += fmt.Sprintf("\n\nuntrained: %s valid, %s optimal", percent(s.Base.ValidRate()), percent(s.Base.OptimalRate()))
+		text = append(text, fmt.Sprintf("untrained: %s valid, %s optimal", percent(s.Base.ValidRate()), percent(s.Base.OptimalRate())))
 	}
 	for _, r := range s.Done {
-		line += fmt.Sprintf("\n\nround %d: %s valid, %s optimal; next design: %s", r.Round,
-			percent(r.Rates.ValidRate()), percent(r.Rates.OptimalRate()), loud(r.Outcome))
+		text = append(text, fmt.Sprintf("round %d: %s valid, %s optimal; next design: %s", r.Round,
+			percent(r.Rates.ValidRate()), percent(r.Rates.OptimalRate()), loud(r.Outcome)))
+	}
+	for _, skipped := range s.Skipped {
+		text = append(text, skipped+": left out")
+	}
+	if len(s.Events) > 0 {
+		text = append(text, "what happened:")
+	}
+	for _, e := range s.Events {
+		text = append(text, "- "+EventLine(e, s.Rounds))
+	}
+	return strings.Join(text, "\n\n")
+}
+
+// EventLine says in a line what somebody did.
+func EventLine(e activities.Event, rounds int) string { return e.At + " " + e.Line(rounds) }
+
+// Line says in one sentence how the experiment stands.
+func (s Status) Line() string {
+	switch {
+	case s.Cause != "":
+		return s.Cause
+	case s.ended():
+		return withReason(s.State, s.stoppedFor())
+	case s.State == StatePaused:
+		return withReason("paused, "+s.Position(), s.Reason)
+	case s.State == StateCancelling:
+		return withReason("cancelling", s.Reason) + "; waits for " + s.work() + " to end"
+	}
+	line := s.work()
+	if s.Waits() {
+		line = fmt.Sprintf("%s: %s: %s; see starter design show %s", s.Position(), s.State, s.Waiting.Reason, s.Name)
+	}
+	if s.Pausing {
+		line += withReason("; pauses after this step", s.Reason)
+	}
+	if s.Stopping {
+		line += withReason("; stops after this round", s.Reason)
+	}
+	return line
+}
+
+func (s Status) stoppedFor() string {
+	if s.State == StateStopped {
+		return s.Reason
+	}
+	return ""
+}
+
+func withReason(line, reason string) string {
+	if reason == "" {
+		return line
+	}
+	return line + " (" + reason + ")"
+}
+
+// work says what goes on.
+func (s Status) work() string {
+	p := s.Progress
+	line := s.Position()
+	if p.Step != "" {
+		line += ": " + p.Step
+	}
+	if p.Total > 0 {
+		line += fmt.Sprintf(", %d %%", 100*p.Done/p.Total)
+	}
+	if p.Note != "" {
+		line += ", " + p.Note
 	}
 	return line
 }
@@ -72,13 +148,6 @@ func (s Status) Position() string {
 
 // show makes the status visible in the UI.
 func (s Status) show(ctx workflow.Context) { workflow.SetCurrentDetails(ctx, s.details()) }
-
-// enter moves to a state and tells the search attributes.
-func (s *Status) enter(ctx workflow.Context, state string) error {
-	s.State = state
-	s.show(ctx)
-	return workflow.UpsertTypedSearchAttributes(ctx, AttrState.ValueSet(state))
-}
 
 // Fallback is the outcome of a design of which nothing could be used.
 const Fallback = "fallback"

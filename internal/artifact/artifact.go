@@ -8,8 +8,10 @@
 //
 //	steps/<kind>/<key>/manifest.json
 //	steps/<kind>/<key>/<attempt>/<file>
-//	steps/<kind>/<key>/partial/<step>-<sum>/... checkpoints inside a step
+//	steps/<kind>/<key>/partial/<token>-<step>-<sum>/... checkpoints inside a step
+//	steps/<kind>/<key>/lease/...                who works on it, see lease.go
 //	experiments/<name>/<file>                   spec, provenance, report
+//	quarantine/steps/...                        manifests set aside, see Quarantine
 //	checks/<random>                             for a moment, by Check
 package artifact
 
@@ -62,8 +64,9 @@ type Object struct {
 type Manifest struct {
 	Schema   string            `json:"schema"` // "floe.step/v1"
 	ID       experiment.StepID `json:"id"`
-	Attempt  string            `json:"attempt"` // who wrote it; unique per try
-	Inputs   json.RawMessage   `json:"inputs"`  // what the key digests
+	Attempt  string            `json:"attempt"`         // who wrote it; unique per try
+	Lease    int               `json:"lease,omitempty"` // token under which it was committed
+	Inputs   json.RawMessage   `json:"inputs"`          // what the key digests
 	Files    []File            `json:"files"`
 	Started  time.Time         `json:"started"`
 	Finished time.Time         `json:"finished"`

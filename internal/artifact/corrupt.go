@@ -8,7 +8,7 @@ type CorruptError struct {
 	Object string // key of the object that is wrong
 	Want   string // what the record says: a digest, a size, a form
 	Got    string // what is there
-	// Manifest is the record to delete to have the work done again; empty when
+	// Manifest is the record to set aside to have the work done again; empty when
 	// nothing was recorded as done.
 	Manifest string
 }
@@ -17,7 +17,7 @@ type CorruptError struct {
 func (e *CorruptError) Error() string {
 	s := fmt.Sprintf("artifact %s is damaged: want %s, got %s", e.Object, e.Want, e.Got)
 	if e.Manifest != "" {
-		s += fmt.Sprintf(" (restore it, or delete %s and the step is done again)", e.Manifest)
+		s += fmt.Sprintf(" (restore it, or have the step done again: `starter artifacts verify --repair` sets %s aside)", e.Manifest)
 	}
 	return s
 }

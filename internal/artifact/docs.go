@@ -78,3 +78,33 @@ func docKey(experiment, file string) (string, error) {
 	}
 	return DocKey(experiment, file), nil
 }
+
+// DeleteDoc removes a document of an experiment; one that is not there is no error.
+func (s Steps) DeleteDoc(ctx context.Context, experiment, file string) error {
+	key, err := docKey(experiment, file)
+	if err != nil {
+		return err
+	}
+	if err := s.Store.Delete(ctx, key); err != nil {
+		return fmt.Errorf("delete %s of experiment %s: %w", file, experiment, err)
+	}
+	return nil
+}
+
+// ExperimentsWith names the experiments that have a document of this name.
+func (s Steps) ExperimentsWith(ctx context.Context, file string) (map[string]bool, error) {
+	if err := checkPart(file); err != nil {
+		return nil, fmt.Errorf("name of document: %w", err)
+	}
+	listed, err := s.Store.List(ctx, docsPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("list experiments with %s: %w", file, err)
+	}
+	names := map[string]bool{}
+	for _, o := range listed {
+		if name, ok := strings.CutSuffix(strings.TrimPrefix(o.Key, docsPrefix), "/"+file); ok {
+			names[name] = true
+		}
+	}
+	return names, nil
+}

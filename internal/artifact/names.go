@@ -53,7 +53,7 @@ const (
 	partialFolder = "partial"
 )
 
-func stepPrefix(id experiment.StepID) string  { return "steps/" + id.Kind + "/" + id.Key + "/" }
+func stepPrefix(id experiment.StepID) string  { return stepsPrefix + id.Kind + "/" + id.Key + "/" }
 func manifestKey(id experiment.StepID) string { return stepPrefix(id) + manifestFile }
 
 func objectKey(id experiment.StepID, attempt, name string) string {
@@ -66,7 +66,7 @@ func checkStep(id experiment.StepID, attempt string, names []string) error {
 	if err := checkPart(attempt); err != nil {
 		errs = append(errs, fmt.Errorf("attempt: %w", err))
 	}
-	if attempt == manifestFile || attempt == partialFolder {
+	if attempt == manifestFile || attempt == partialFolder || attempt == leaseFolder {
 		errs = append(errs, fmt.Errorf("attempt %q: the name is taken", attempt))
 	}
 	for _, n := range names {

@@ -17,13 +17,14 @@ import (
 )
 
 const (
-	partialSchema = "floe.partial/v1"
+	partialSchema = "floe.partial/v2"
 	maxPartial    = 99_999_999 // so that names sort by step
 )
 
 // partial says that a checkpoint inside a step is whole. It is written last.
 type partial struct {
 	Schema string    `json:"schema"`
+	Token  int       `json:"token"` // of the lease under which it was saved; 0: without one
 	Step   int       `json:"step"`
 	Object string    `json:"object"`
 	Size   int64     `json:"size"`
@@ -35,13 +36,17 @@ type partial struct {
 // before it but one. The place is named by the content too: attempts that are at
 // work at once cannot tear each other's checkpoints.
 func (s Steps) SavePartial(ctx context.Context, id experiment.StepID, step int, state []byte) error {
+	return s.savePartial(ctx, id, 0, step, state)
+}
+
+func (s Steps) savePartial(ctx context.Context, id experiment.StepID, token, step int, state []byte) error {
 	if step < 0 || step > maxPartial {
 		return fmt.Errorf("save partial of step %s: step %d; want 0 to %d", id, step, maxPartial)
 	}
 	sum := sha256.Sum256(state)
-	folder := fmt.Sprintf("%s%08d-%x", partialPrefix(id), step, sum[:8])
+	folder := fmt.Sprintf("%s%s%x", partialPrefix(id), partialName(token, step), sum[:8])
 	p := partial{
-		Schema: partialSchema, Step: step, Object: folder + "/state",
+		Schema: partialSchema, Token: token, Step: step, Object: folder + "/state",
 		Size: int64(len(state)), SHA256: hex.EncodeToString(sum[:]), Saved: s.now(),
 	}
 	if err := s.putPartial(ctx, folder, p, state); err != nil {
@@ -120,7 +125,7 @@ func (s Steps) readPartial(ctx context.Context, folder string) (int, []byte, err
 	if err := json.Unmarshal(body, &p); err != nil {
 		return 0, nil, &CorruptError{Object: key, Want: "a record of a partial in JSON", Got: err.Error()}
 	}
-	if p.Schema != partialSchema || !strings.HasPrefix(lastPart(folder), fmt.Sprintf("%08d-", p.Step)) || p.Object != folder+"/state" {
+	if p.Schema != partialSchema || !strings.HasPrefix(lastPart(folder), partialName(p.Token, p.Step)) || p.Object != folder+"/state" {
 		return 0, nil, &CorruptError{
 			Object: key, Want: partialSchema + " of this folder",
 			Got: fmt.Sprintf("%s of step %d at %s", p.Schema, p.Step, p.Object),
@@ -184,6 +189,10 @@ func (s Steps) deleteAll(ctx context.Context, keys []string) error {
 	}
 	return errors.Join(errs...)
 }
+
+// partialName sorts by token first: what a holder saves that was given up comes
+// before all that a later one saves.
+func partialName(token, step int) string { return fmt.Sprintf("%08d-%08d-", token, step) }
 
 func partialPrefix(id experiment.StepID) string { return stepPrefix(id) + partialFolder + "/" }
 

@@ -37,7 +37,7 @@ func wantNone(t *testing.T, s artifact.Steps) {
 
 func objectOf(t *testing.T, store *artifacttest.Memory, step int, file string) string {
 	t.Helper()
-	for _, k := range store.Keys(fmt.Sprintf("%s%08d-", partials, step)) {
+	for _, k := range store.Keys(fmt.Sprintf("%s00000000-%08d-", partials, step)) {
 		if strings.HasSuffix(k, "/"+file) {
 			return k
 		}

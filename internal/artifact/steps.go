@@ -21,7 +21,10 @@ type Steps struct {
 	Version string           // of this program, for the record
 	Host    string           // for the record
 	Now     func() time.Time // nil: the clock
-	Log     *slog.Logger     // told what was skipped or left behind; nil: nobody
+	// LeaseFor is how long a lease is believed without a renewal; 0 is 20 s. What
+	// is shorter than a pause of the program costs work, never correctness.
+	LeaseFor time.Duration
+	Log      *slog.Logger // told what was skipped or left behind; nil: nobody
 }
 
 // Find says whether a step is done, and how. A manifest whose objects are not
@@ -47,7 +50,7 @@ func (s Steps) Find(ctx context.Context, id experiment.StepID) (Manifest, bool, 
 	return m, true, nil
 }
 
-// Commit records a step as done: its objects first, read back and checked, the
+// Commit records a step as done without a claim: its objects first, read back and checked, the
 // manifest last. When another attempt was quicker its manifest is returned as
 // adopted, and ours is removed. After an error the step may be done or not; a
 // later Find tells.
@@ -56,12 +59,9 @@ func (s Steps) Commit(ctx context.Context, id experiment.StepID, attempt string,
 	if err != nil {
 		return Manifest{}, false, fmt.Errorf("commit step %s: %w", id, err)
 	}
-	for i, b := range files {
-		if err := s.write(ctx, &m.Files[i], b); err != nil {
-			return Manifest{}, false, fmt.Errorf("commit step %s: %w", id, err)
-		}
+	if err := s.writeAll(ctx, &m, files); err != nil {
+		return Manifest{}, false, fmt.Errorf("commit step %s: %w", id, err)
 	}
-	m.Finished = s.now()
 	winner, err := s.publish(ctx, m)
 	if err != nil {
 		return Manifest{}, false, fmt.Errorf("commit step %s: %w", id, err)
@@ -89,6 +89,17 @@ func (s Steps) draft(id experiment.StepID, attempt string, inputs any, started t
 		Schema: stepSchema, ID: id, Attempt: attempt, Inputs: digested, Files: objects,
 		Started: started.UTC(), Host: s.Host, Version: s.Version,
 	}, errors.Join(err, checkStep(id, attempt, names))
+}
+
+// writeAll writes the objects of a draft, which is complete then.
+func (s Steps) writeAll(ctx context.Context, m *Manifest, files []Body) error {
+	for i, b := range files {
+		if err := s.write(ctx, &m.Files[i], b); err != nil {
+			return err
+		}
+	}
+	m.Finished = s.now()
+	return nil
 }
 
 // write puts one object and believes only what it reads back.

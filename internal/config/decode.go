@@ -72,8 +72,14 @@ func (d *decoder) at(paths ...string) *yaml.Node {
 var readers = map[reflect.Type]func(d *decoder, n *yaml.Node, path string, v reflect.Value){
 	reflect.TypeFor[[]experiment.Knob](): (*decoder).knobs,
 	// A curriculum is read once its environment is known; see world.curriculum.
-	reflect.TypeFor[*experiment.Curriculum](): func(*decoder, *yaml.Node, string, reflect.Value) {},
+	reflect.TypeFor[*experiment.Curriculum](): unread,
+	// What a sweep says of the fields of experiments; see sweepReader.
+	reflect.TypeFor[experiment.SweepBase]():       unread,
+	reflect.TypeFor[[]experiment.SweepSettings](): unread,
 }
+
+// unread leaves a node to somebody who knows more.
+func unread(*decoder, *yaml.Node, string, reflect.Value) {}
 
 // structure reads a mapping into a struct. One that cannot be read leaves the
 // defaults, so that no later check stumbles over zeros.

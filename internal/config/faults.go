@@ -51,7 +51,11 @@ func (s source) faults(found []strict.Fault) error {
 
 func (s source) line(f strict.Fault) string {
 	i := setOf(f.Line)
-	if i == 0 {
+	switch {
+	case i == 0 && f.Line > baseLines:
+		f.Line -= baseLines
+		return fmt.Sprintf("%s:%s", s.base, f)
+	case i == 0:
 		return fmt.Sprintf("%s:%s", s.file, f)
 	}
 	set := s.sets[i-1]

@@ -14,7 +14,7 @@ type Lookup func(name string) (env.Environment, error)
 // counts. The spec is effective: sizes, knobs and curriculum are filled in from
 // the environment and stand in its order. The error is a *Faults.
 func Load(file string, src []byte, sets []string, lookup Lookup) (experiment.Spec, error) {
-	s := source{file, sets}
+	s := source{file: file, sets: sets}
 	root, faults := s.parse(src)
 	if root == nil {
 		return experiment.Spec{}, s.faults(faults)

@@ -108,7 +108,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"another case", base + "Seed: 1", `f.yaml:3:1: found unknown key "Seed"; did you mean seed?`},
 		{
 			"nothing like it", base + "benchmark_tools: 1",
-			`f.yaml:3:1: found unknown key "benchmark_tools"; want one of name, environment, rounds, seed, samples, epochs, agents, objective, validation, curriculum, reward, trainer, designer, benchmarks, limits`,
+			`f.yaml:3:1: found unknown key "benchmark_tools"; want one of name, environment, rounds, seed, samples, epochs, agents, objective, validation, curriculum, reward, trainer, designer, benchmarks, limits, share`,
 		},
 		{"a key from elsewhere", base + "rollouts: 8", "f.yaml:3:1: found the key rollouts here; want it as trainer.rollouts"},
 		{"a key from two places", base + "temperature: 8", "f.yaml:3:1: found the key temperature here; want it as trainer.temperature or designer.temperature"},

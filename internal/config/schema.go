@@ -19,19 +19,23 @@ import (
 // environments. Load checks more: what a schema cannot say.
 func Schema(envs []env.Environment) ([]byte, error) {
 	s := schema{envs}
+	return s.document("floe experiment", s.structure(reflect.TypeFor[experiment.Spec](), ""), object{{"row", s.row()}})
+}
+
+// document is a schema as a file.
+func (s schema) document(title string, fields, defs object) ([]byte, error) {
 	root := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-		{"title", "floe experiment"},
+		{"title", title},
 	}
-	root = append(root, s.structure(reflect.TypeFor[experiment.Spec](), "")...)
-	root = append(root, member{"$defs", object{{"row", s.row()}}})
+	root = append(append(root, fields...), member{"$defs", defs})
 	compact, err := json.Marshal(root)
 	if err != nil {
-		return nil, fmt.Errorf("write the schema of experiments: %w", err)
+		return nil, fmt.Errorf("write the schema %s: %w", title, err)
 	}
 	var b bytes.Buffer
 	if err := json.Indent(&b, compact, "", "  "); err != nil {
-		return nil, fmt.Errorf("write the schema of experiments: %w", err)
+		return nil, fmt.Errorf("write the schema %s: %w", title, err)
 	}
 	b.WriteByte('\n')
 	return b.Bytes(), nil
@@ -40,14 +44,22 @@ func Schema(envs []env.Environment) ([]byte, error) {
 // schema describes types, with what the environments know.
 type schema struct{ envs []env.Environment }
 
-// describers are the fields whose schema only the environments or the designers
-// know, by path.
-var describers = map[string]func(schema) object{
-	"designer.sections": schema.sections,
-	"environment":       schema.names,
-	"validation.sizes":  schema.sizeList,
-	"validation.knobs":  schema.knobs,
-	"curriculum":        schema.curriculum,
+// describer is how a field is described that only the environments or the designers know, or that
+// a sweep file says in a form of its own.
+func describer(path string) (describe func(schema) object, special bool) {
+	describe, special = map[string]func(schema) object{
+		"designer.sections": schema.sections,
+		"environment":       schema.names,
+		"validation.sizes":  schema.sizeList,
+		"validation.knobs":  schema.knobs,
+		"curriculum":        schema.curriculum,
+		"base":              schema.base,
+		"arms":              schema.arms,
+		"matrix":            schema.matrix,
+		"include":           schema.include,
+		"exclude":           schema.exclude,
+	}[path]
+	return describe, special
 }
 
 func (s schema) structure(t reflect.Type, path string) object {
@@ -68,7 +80,7 @@ func (s schema) structure(t reflect.Type, path string) object {
 
 func (s schema) field(f field, path string) object {
 	o := object{{"description", f.doc}}
-	if describe, ok := describers[path]; ok {
+	if describe, ok := describer(path); ok {
 		o = append(o, describe(s)...)
 	} else {
 		o = append(o, s.value(f, path)...)
@@ -83,6 +95,9 @@ func (s schema) value(f field, path string) object {
 	switch f.typ.Kind() {
 	case reflect.Struct:
 		return s.structure(f.typ, path)
+	case reflect.Pointer:
+		f.typ = f.typ.Elem()
+		return s.value(f, path)
 	case reflect.Slice:
 		return list(f, s.value(f.entry(), path))
 	case reflect.String:

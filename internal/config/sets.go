@@ -11,11 +11,16 @@ import (
 
 // source is a file and the overrides that go with it. Overrides become part of
 // the file's tree, and so are read as strictly as the file; their nodes carry
-// the line -(i+1), which no file has, to tell where they came from.
+// the line -(i+1), which no file has, to tell where they came from. So do the
+// nodes of a sweep's base file, which have lines that no file is long enough for.
 type source struct {
 	file string
 	sets []string
+	base string // the file that lines beyond baseLines are of
 }
+
+// baseLines is more lines than a file can have.
+const baseLines = 1 << 20
 
 // setOf is the number of the override, from 1, that a line stands for, or 0 for
 // a line of the file.
@@ -98,6 +103,6 @@ func assign(mapping *yaml.Node, key string, value *yaml.Node) {
 			return
 		}
 	}
-	name := &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: key, Line: value.Line}
+	name := &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: key, Line: value.Line, Column: value.Column}
 	mapping.Content = append(mapping.Content, name, value)
 }

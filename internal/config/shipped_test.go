@@ -30,6 +30,9 @@ func TestEveryExampleLoads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if bytes.Contains(src, []byte("sweep.schema.json")) {
+			continue // see TestEveryExampleSweepLoads
+		}
 		spec, err := config.Load(file, src, nil, all.Open)
 		if err != nil {
 			t.Error(err)

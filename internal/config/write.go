@@ -53,6 +53,11 @@ func (w *writer) node(f field, path string, v reflect.Value) *yaml.Node {
 	switch v.Kind() {
 	case reflect.Struct:
 		return w.structure(path, v)
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return w.node(f, path, v.Elem())
 	case reflect.Slice:
 		return w.list(f, path, v)
 	case reflect.Float64:

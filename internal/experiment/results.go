@@ -10,6 +10,15 @@ type Results struct {
 	Base       *Scorecard        `json:"base,omitempty"` // the untrained policy on the validation set
 	Rounds     []RoundResult     `json:"rounds"`
 	Benchmarks []BenchmarkResult `json:"benchmarks"`
+	Tags       []string          `json:"tags,omitempty"`
+	Diary      []DiaryEntry      `json:"diary,omitempty"` // in order of time
+}
+
+// DiaryEntry is something that people did to an experiment, or wrote about it.
+type DiaryEntry struct {
+	At   string `json:"at"` // UTC
+	By   string `json:"by,omitempty"`
+	Text string `json:"text"`
 }
 
 // RoundResult is one round, step by step. Steps not reached are nil.
@@ -76,4 +85,11 @@ type Provenance struct {
 	Finished    string   `json:"finished,omitempty"`
 	WorkflowID  string   `json:"workflow_id"`
 	RunID       string   `json:"run_id"`
+	Origin      *Origin  `json:"origin,omitempty"` // of a fork
+}
+
+// Origin is where a fork comes from: it shares the rounds before Round.
+type Origin struct {
+	Experiment string `json:"experiment"`
+	Round      int    `json:"round"`
 }

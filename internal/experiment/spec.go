@@ -29,7 +29,12 @@ type Spec struct {
 	Designer    DesignerSpec   `json:"designer" yaml:"designer" doc:"Who proposes the next curriculum."`
 	Benchmarks  BenchmarkSpec  `json:"benchmarks" yaml:"benchmarks" doc:"Held-out sets with more agents, scored after the last round."`
 	Limits      LimitsSpec     `json:"limits" yaml:"limits" doc:"Bounds on time and money."`
+	Share       *bool          `json:"share,omitempty" yaml:"share" doc:"Whether steps that others have done are taken over, and this one's may be; true when absent."`
 }
+
+// Shares says whether equal steps of other experiments count as done for this
+// one, and the other way round.
+func (s Spec) Shares() bool { return s.Share == nil || *s.Share }
 
 // ValidationSpec describes the validation set. Its composition is open in the
 // paper; the defaults are ours.

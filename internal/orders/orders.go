@@ -45,6 +45,27 @@ func Benchmark(spec experiment.Spec, e env.Environment, agents int) []env.Order 
 	return e.Benchmark(agents, spec.Benchmarks.Instances, spec.Objective)
 }
 
+// warmSizes is how many of the easiest sizes the untrained policy has imitated
+// plans on.
+const warmSizes = 3
+
+// WarmStart asks for the plans that the untrained policy imitates: on the
+// smallest sizes, at the environment's easy settings.
+func WarmStart(spec experiment.Spec, e env.Environment) env.Order {
+	space := e.Space()
+	space.Sizes = space.Sizes[:min(warmSizes, len(space.Sizes))]
+	c := curriculum.Uniform(space)
+	for i := range c.Rows {
+		for j, k := range space.Knobs {
+			c.Rows[i].Knobs[j] = experiment.Knob{Name: k.Name, Value: k.Easy}
+		}
+	}
+	return env.Order{
+		Split: env.SplitTrain, Seed: Seed(spec, "warm-start"), IDPrefix: "warm-", Agents: spec.Agents,
+		Objective: spec.Objective, Samples: spec.Trainer.WarmStart, Curriculum: c,
+	}
+}
+
 // FirstCurriculum is round 0's: the given one as it stands, or a draw that is
 // moved to what can be generated.
 func FirstCurriculum(spec experiment.Spec, e env.Environment) (experiment.Curriculum, error) {

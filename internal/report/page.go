@@ -33,6 +33,7 @@ var panels = []panel{
 	benchmarksPanel,
 	datasetsPanel,
 	stepsPanel,
+	diaryPanel,
 	provenancePanel,
 }
 

@@ -56,6 +56,20 @@ func Get() Info {
 	return info
 }
 
+// Build names this build among others, for a worker deployment: the commit, and
+// the version where there is none. It has no dots: Temporal joins a deployment's
+// name and the build with one.
+func (i Info) Build() string {
+	name := i.Commit[:min(12, len(i.Commit))]
+	if name == "" {
+		name = strings.ReplaceAll(i.Version, ".", "-")
+	}
+	if i.Dirty {
+		name += "-dirty"
+	}
+	return name
+}
+
 // String is the one line that `version` prints.
 func (i Info) String() string {
 	var b strings.Builder

@@ -174,6 +174,16 @@ func (m *Memory) Corrupt(key string) bool {
 	return true
 }
 
+// Age makes all objects that are there older.
+func (m *Memory) Age(by time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, o := range m.objects {
+		o.modified = o.modified.Add(-by)
+		m.objects[key] = o
+	}
+}
+
 // Keys are the keys of all objects under a prefix, in order.
 func (m *Memory) Keys(prefix string) []string {
 	listed, _ := m.List(context.Background(), prefix)

@@ -32,7 +32,10 @@ type Store struct {
 	patience time.Duration // of Check
 }
 
-var _ artifact.Store = (*Store)(nil)
+var (
+	_ artifact.Store         = (*Store)(nil)
+	_ artifact.UploadSweeper = (*Store)(nil)
+)
 
 // Open settles how the bucket is reached. It sends nothing there; see Check.
 func Open(ctx context.Context, s Settings) (*Store, error) {

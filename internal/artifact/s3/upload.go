@@ -175,22 +175,38 @@ func (s *Store) abortUpload(ctx context.Context, key, id *string) error {
 // finished, which a killed program leaves behind, and says how many. They cost
 // space and nobody sees them.
 func (s *Store) SweepUploads(ctx context.Context, before time.Time) (int, error) {
-	swept := 0
+	return s.eachUpload(ctx, before, func(u types.MultipartUpload) error {
+		if err := s.abortUpload(ctx, u.Key, u.UploadId); err != nil {
+			return s.failed(ctx, "abort upload", aws.ToString(u.Key), err)
+		}
+		return nil
+	})
+}
+
+// CountUploads counts what SweepUploads would abort.
+func (s *Store) CountUploads(ctx context.Context, before time.Time) (int, error) {
+	return s.eachUpload(ctx, before, func(types.MultipartUpload) error { return nil })
+}
+
+// eachUpload calls do for unfinished uploads that were begun before a moment, and
+// counts them.
+func (s *Store) eachUpload(ctx context.Context, before time.Time, do func(types.MultipartUpload) error) (int, error) {
+	n := 0
 	pages := awss3.NewListMultipartUploadsPaginator(s.client, &awss3.ListMultipartUploadsInput{Bucket: &s.bucket})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return swept, s.failed(ctx, "list unfinished uploads", "", err)
+			return n, s.failed(ctx, "list unfinished uploads", "", err)
 		}
 		for _, u := range page.Uploads {
 			if !aws.ToTime(u.Initiated).Before(before) {
 				continue
 			}
-			if err := s.abortUpload(ctx, u.Key, u.UploadId); err != nil {
-				return swept, s.failed(ctx, "abort upload", aws.ToString(u.Key), err)
+			if err := do(u); err != nil {
+				return n, err
 			}
-			swept++
+			n++
 		}
 	}
-	return swept, nil
+	return n, nil
 }

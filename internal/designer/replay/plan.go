@@ -13,6 +13,7 @@ import (
 
 	"floe/internal/designer"
 	"floe/internal/experiment"
+	"floe/internal/plan"
 )
 
 // Kind is the kind of step that holds one answer, in File.
@@ -76,12 +77,7 @@ func (p Plan) asks() ([]ask, error) {
 	for draw := range p.N {
 		for cell := range p.Cells {
 			a := ask{cell: cell, draw: draw, seed: p.Seed + "/draw " + strconv.Itoa(draw)}
-			a.inputs = struct {
-				Designer string                  `json:"designer"` // version of the code
-				Spec     experiment.DesignerSpec `json:"spec"`
-				Evidence designer.Evidence       `json:"evidence"`
-				Seed     string                  `json:"seed"`
-			}{designer.Version, p.Cells[cell].Spec, p.Evidence, a.seed}
+			a.inputs = plan.Design{Designer: designer.Version, Spec: p.Cells[cell].Spec, Evidence: p.Evidence, Seed: a.seed}
 			var err error
 			if a.id, err = experiment.NewStepID(Kind, a.inputs); err != nil {
 				return nil, fmt.Errorf("%s: %w", p.Cells[cell].Name, err)

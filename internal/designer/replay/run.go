@@ -209,9 +209,28 @@ func (r *running) most(a ask) (tokens, money int64, err error) {
 // which the start is quoted, and its faults.
 const longestTurn = 12000
 
-// one asks once and keeps the answer as a step. What was used counts also if the
+// one asks once and keeps the answer as a step, unless another replay is at the
+// same answer: then it waits for that one's. What was used counts also if the
 // answer never comes.
 func (r *running) one(ctx context.Context, a ask) (tokens, money int64, err error) {
+	h, m, done, err := r.Steps.Claim(ctx, a.id, r.claimant(), func(l artifact.Lease) {
+		r.tell("waiting for another replay on " + l.Owner.Host + ", which asks the same")
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", r.Cells[a.cell].Name, err)
+	}
+	if done { // it counts like one that was there from the start
+		t, err := r.adopt(ctx, a, m)
+		used, cost := spent(t)
+		return int64(used), micros(cost), err
+	}
+	return r.ask(h, a) //nolint:contextcheck // the hold's context is ctx, and ends also when the hold is lost
+}
+
+// ask has the designer of an answer that this replay holds asked.
+func (r *running) ask(h *artifact.Hold, a ask) (tokens, money int64, err error) {
+	defer h.Release()
+	ctx := h.Context()
 	var mu sync.Mutex
 	var cost float64
 	started := time.Now().UTC()
@@ -229,33 +248,33 @@ func (r *running) one(ctx context.Context, a ask) (tokens, money int64, err erro
 	if err != nil {
 		return tokens, micros(cost), fmt.Errorf("%s: %w", r.Cells[a.cell].Name, err)
 	}
-	return tokens, micros(cost), r.commit(ctx, a, t, started)
-}
-
-func (r *running) commit(ctx context.Context, a ask, t experiment.Transcript, started time.Time) error {
 	body, err := artifact.JSON(File, t)
 	if err != nil {
-		return err
+		return tokens, micros(cost), err
 	}
-	m, adopted, err := r.Steps.Commit(ctx, a.id, attemptName(), a.inputs, started, []artifact.Body{body})
-	if err != nil {
-		return err
+	m, err := h.Commit(ctx, a.inputs, started, []artifact.Body{body})
+	if err == nil {
+		_, err = r.adopt(ctx, a, m)
 	}
-	if adopted { // another replay was quicker; both must tell the same
-		if err := r.Steps.ReadJSON(ctx, m, File, &t); err != nil {
-			return err
-		}
+	return tokens, micros(cost), err
+}
+
+// adopt takes an answer from the store, whoever asked for it.
+func (r *running) adopt(ctx context.Context, a ask, m artifact.Manifest) (t experiment.Transcript, err error) {
+	if err := r.Steps.ReadJSON(ctx, m, File, &t); err != nil {
+		return t, err
 	}
 	r.keep(a, t)
 	r.tell("")
-	return nil
+	return t, nil
 }
 
-// attemptName is one that no other attempt has.
-func attemptName() string {
+// claimant is one try at an answer; no other has its name.
+func (r *running) claimant() artifact.Claimant {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return "replay-" + hex.EncodeToString(b[:])
+	name := "replay-" + hex.EncodeToString(b[:])
+	return artifact.Claimant{Experiment: r.Experiment, Round: r.Evidence.Round, Work: name, Try: 1, Host: r.Steps.Host, Attempt: name}
 }
 
 func spent(t experiment.Transcript) (tokens int, money float64) {

@@ -92,6 +92,26 @@ func TestAnInterruptedReplayGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
+func TestTwoReplaysAtOnceAskForEachAnswerOnce(t *testing.T) {
+	f := &fickle{}
+	r := runner(f, 8, "V1", "V2")
+	r.Concurrency = 4
+	results := make([]replay.Result, 2)
+	var wg sync.WaitGroup
+	for i := range results {
+		wg.Go(func() {
+			var err error
+			if results[i], _, err = r.Run(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(f.asked) != 16 || !results[0].Complete || inJSON(t, results[0]) != inJSON(t, results[1]) {
+		t.Errorf("asked %d times for 16 answers; equal results: %v", len(f.asked), inJSON(t, results[0]) == inJSON(t, results[1]))
+	}
+}
+
 func inJSON(t *testing.T, v any) string {
 	t.Helper()
 	body, err := json.Marshal(v)

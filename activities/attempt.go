@@ -1,0 +1,239 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"floe/internal/artifact"
+)
+
+// Attempted travels with the error of an attempt, so that whoever reads of the
+// failure need not look for the worker's log.
+type Attempted struct {
+	Attempt int      `json:"attempt"`
+	Worker  string   `json:"worker"`
+	Log     []string `json:"log,omitempty"` // its end
+}
+
+// Attempt is the document that each attempt of each step leaves: what it did and
+// how it ended. One that a killed worker made has no end.
+type Attempt struct {
+	Step     string   `json:"step"`
+	Round    int      `json:"round"` // -1 before the first, the number of rounds for the benchmarks
+	Attempt  int      `json:"attempt"`
+	Worker   string   `json:"worker"`
+	Workflow string   `json:"workflow"`
+	Run      string   `json:"run"`
+	Activity string   `json:"activity"` // its ID in that run
+	Started  string   `json:"started"`  // UTC
+	Ended    string   `json:"ended,omitempty"`
+	Outcome  string   `json:"outcome,omitempty"` // one of the Outcomes; empty without an end
+	Kind     string   `json:"kind,omitempty"`    // of the error
+	Error    string   `json:"error,omitempty"`
+	Log      []string `json:"log"` // lines that begin with their time in UTC
+}
+
+// Outcomes of an attempt.
+const (
+	OutcomeDone      = "done"
+	OutcomeFailed    = "failed"
+	OutcomeCancelled = "cancelled"
+	OutcomePanicked  = "panicked"
+)
+
+const attemptPrefix = "attempt-"
+
+// IsAttempt says whether a document of an experiment is an Attempt.
+func IsAttempt(doc string) bool { return strings.HasPrefix(doc, attemptPrefix) }
+
+// Bounds of an attempt's log.
+const (
+	logKept  = 2000            // lines; the first and the last are kept
+	logTail  = 5               // lines that travel with an error
+	logWidth = 400             // runes of a line
+	logEvery = 2 * time.Second // least time between two writings of the document
+	logWait  = 10 * time.Second
+)
+
+// journal is an attempt under way.
+type journal struct {
+	steps artifact.Steps
+	name  string // of the experiment
+	file  string
+
+	mu      sync.Mutex
+	doc     Attempt
+	last    Progress
+	written time.Time
+	changed bool
+	writing sync.Mutex // held by whoever writes the document
+}
+
+func newJournal(ctx context.Context, steps artifact.Steps, worker string, where Where, step string) *journal {
+	info, now := activity.GetInfo(ctx), time.Now()
+	j := &journal{steps: steps, name: where.Name, written: now, doc: Attempt{
+		Step: step, Round: where.Round, Attempt: int(info.Attempt), Worker: worker,
+		Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, Activity: info.ActivityID, Started: stamp(now),
+	}}
+	j.file = fmt.Sprintf("%s%s-%s-%s-a%d.json", attemptPrefix, now.UTC().Format("20060102T150405.000Z"),
+		strings.ReplaceAll(step, " ", "-"), info.WorkflowExecution.RunID[:min(8, len(info.WorkflowExecution.RunID))], info.Attempt)
+	j.line("INFO", fmt.Sprintf("attempt %d begins on worker %s", info.Attempt, worker))
+	return j
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// line adds a line to the log. A long log loses its middle.
+func (j *journal) line(level, text string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > logWidth {
+		text = string(r[:logWidth-1]) + "…"
+	}
+	if len(j.doc.Log) == logKept {
+		j.doc.Log = slices.Delete(j.doc.Log, logKept/2, logKept/2+1)
+	}
+	j.doc.Log = append(j.doc.Log, stamp(time.Now())+" "+level+" "+text)
+	j.changed = true
+}
+
+// progress logs what is new: another tenth of the work, or other words where the
+// amount of work is not known.
+func (j *journal) progress(p Progress) {
+	j.mu.Lock()
+	before := j.last
+	tenth := func(p Progress) int { return 10 * p.Done / max(1, p.Total) }
+	news := p.Total > 0 && tenth(p) != tenth(before) || p.Total <= 1 && p.Note != before.Note
+	if news {
+		j.last = p
+	}
+	j.mu.Unlock()
+	if news {
+		j.line("INFO", fmt.Sprintf("%d of %d %s", p.Done, p.Total, p.Note))
+	}
+}
+
+// attempted is what travels with an error.
+func (j *journal) attempted() Attempted {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	log := slices.Clone(j.doc.Log[max(0, len(j.doc.Log)-logTail):])
+	return Attempted{Attempt: j.doc.Attempt, Worker: j.doc.Worker, Log: log}
+}
+
+// finish notes how the attempt ended and writes the document a last time.
+func (j *journal) finish(ctx context.Context, err error, panicked any) {
+	outcome, kind, text := outcomeOf(err, panicked)
+	if text != "" {
+		j.line("ERROR", text)
+	} else {
+		j.line("INFO", outcome)
+	}
+	j.mu.Lock()
+	j.doc.Ended, j.doc.Outcome, j.doc.Kind, j.doc.Error = stamp(time.Now()), outcome, kind, text
+	j.mu.Unlock()
+	// The attempt's own context may have ended: that is what is to be told.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logWait)
+	defer cancel()
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	j.write(ctx)
+}
+
+func outcomeOf(err error, panicked any) (outcome, kind, text string) {
+	var app *temporal.ApplicationError
+	switch {
+	case panicked != nil:
+		return OutcomePanicked, "Panic", fmt.Sprint(panicked)
+	case err == nil:
+		return OutcomeDone, "", ""
+	case temporal.IsCanceledError(err):
+		return OutcomeCancelled, "", "cancelled"
+	case errors.As(err, &app):
+		return OutcomeFailed, app.Type(), app.Message()
+	default:
+		return OutcomeFailed, KindTrouble, err.Error()
+	}
+}
+
+// renew writes the document now and then while the attempt goes on. It does not
+// wait for the store: a heartbeat must not.
+func (j *journal) renew(ctx context.Context) {
+	j.mu.Lock()
+	due := j.changed && time.Since(j.written) > logEvery
+	if due {
+		j.written = time.Now()
+	}
+	j.mu.Unlock()
+	if !due || !j.writing.TryLock() {
+		return
+	}
+	go func() {
+		defer j.writing.Unlock()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logWait)
+		defer cancel()
+		j.write(ctx)
+	}()
+}
+
+// write stores the document. A log that cannot be written costs the log, not the
+// work.
+func (j *journal) write(ctx context.Context) {
+	j.mu.Lock()
+	body, err := json.MarshalIndent(j.doc, "", "  ")
+	j.changed = false
+	j.mu.Unlock()
+	if err == nil {
+		err = j.steps.PutDoc(ctx, j.name, j.file, append(body, '\n'))
+	}
+	if err != nil {
+		activity.GetLogger(ctx).Debug("the log of an attempt was not written", "file", j.file, "error", err)
+	}
+}
+
+// whereOf finds for which experiment an activity works: every input says so in
+// a field Where.
+func whereOf(args []any) (Where, bool) {
+	if len(args) != 1 {
+		return Where{}, false
+	}
+	v := reflect.Indirect(reflect.ValueOf(args[0]))
+	if v.Kind() != reflect.Struct {
+		return Where{}, false
+	}
+	f := v.FieldByName("Where")
+	if !f.IsValid() {
+		return Where{}, false
+	}
+	w, ok := reflect.TypeAssert[Where](f)
+	return w, ok && w.Name != ""
+}
+
+// stepOf names an activity as people know the step.
+func stepOf(activityType string, args []any) string {
+	switch in := args[0].(type) {
+	case EvaluateInput:
+		if in.Set == "validation" {
+			return "validate"
+		}
+		return in.Set + " " + in.Label
+	case BenchmarkInput:
+		return fmt.Sprintf("benchmark-%d set", in.Agents)
+	case WarmStartInput:
+		return "untrained policy"
+	case ValidationInput:
+		return "validation set"
+	}
+	return strings.ToLower(activityType)
+}

@@ -1,0 +1,11 @@
+package plan_test
+
+import (
+	"testing"
+
+	"floe/internal/importtest"
+)
+
+func TestImports(t *testing.T) {
+	importtest.Check(t, append([]importtest.Rule{importtest.NoTemporal, importtest.NoAWS, importtest.NoOpenAI}, importtest.NoAdapters...)...)
+}

@@ -1,0 +1,9 @@
+package sweep_test
+
+import (
+	"testing"
+
+	"floe/internal/importtest"
+)
+
+func TestImports(t *testing.T) { importtest.Check(t, importtest.Domain...) }

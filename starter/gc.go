@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"floe/activities"
+	"floe/internal/artifact"
+	"floe/internal/designer/replay"
+	"floe/internal/env/all"
+	"floe/internal/experiment"
+	planning "floe/internal/plan"
+)
+
+// leastGrace keeps attempts at work out of reach: their leases are renewed every
+// few seconds.
+const leastGrace = time.Minute
+
+func (a *app) gcCmd() *cobra.Command {
+	var o artifact.SweepOptions
+	var unreferenced bool
+	c := &cobra.Command{
+		Use:   "gc",
+		Short: "Sweep what no experiment can need from the artifact store",
+		Long: `Removes what crashes leave behind: objects that no manifest names, leases and
+checkpoints of steps that are done, and uploads that were never finished. What
+is younger than --older stays, and so does all of a step that somebody works on.
+Documents of experiments and what was set aside by "artifacts verify --repair"
+always stay.
+
+With --unreferenced, steps that no experiment refers to go too, and checkpoints
+of steps that were never finished: such are left by runs of older versions and
+by settings that were changed. That is refused while an experiment runs.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.gc(c.Context(), o, unreferenced) },
+	}
+	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would go; remove nothing")
+	c.Flags().DurationVar(&o.Older, "older", 24*time.Hour, "grace `TIME`: what was written within it stays")
+	c.Flags().BoolVar(&unreferenced, "unreferenced", false, "also steps that no experiment refers to")
+	return c
+}
+
+func (a *app) gc(ctx context.Context, o artifact.SweepOptions, unreferenced bool) error {
+	if o.Older < leastGrace {
+		return fail(exitUsage, "--older is %s; want at least %s, so that no attempt at work can lose anything", o.Older, leastGrace)
+	}
+	steps, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	if unreferenced {
+		if o.Referenced, err = a.referenced(ctx, steps); err != nil {
+			return err
+		}
+	}
+	swept, err := steps.Sweep(ctx, o)
+	if err != nil {
+		return err
+	}
+	return a.emit(swept, func(w io.Writer) error { return sweptTable(w, swept) })
+}
+
+func sweptTable(w io.Writer, s artifact.Swept) error {
+	var lines [][]string
+	for _, r := range s.Reasons {
+		lines = append(lines, []string{r.Reason, fmt.Sprint(r.Objects), fmt.Sprint(r.Bytes)})
+	}
+	if len(lines) > 0 {
+		if err := rows(w, []string{"REASON", "OBJECTS", "BYTES"}, lines); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	for _, d := range s.Damaged {
+		fmt.Fprintf(w, "left alone, as its manifest cannot be read: %s\n", d)
+	}
+	verb := "swept"
+	if s.DryRun {
+		verb = "would sweep"
+	}
+	_, err := fmt.Fprintf(w, "%s %d objects, %d bytes, written before %s\n", verb, s.Objects, s.Bytes, s.Before.Local().Format(time.RFC3339))
+	return err
+}
+
+// referenced is every step that an experiment points to, or would find done if
+// it were started again. What runs may point to more than it has published.
+func (a *app) referenced(ctx context.Context, steps *artifact.Steps) (map[experiment.StepID]bool, error) {
+	running, err := a.find(ctx, "ExecutionStatus = 'Running' AND WorkflowType = 'Experiment'", 5, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(running) > 0 {
+		var names []string
+		for _, l := range running {
+			names = append(names, l.Name)
+		}
+		return nil, fail(exitFailed, "--unreferenced waits until no experiment runs, and these do: %s", strings.Join(names, ", "))
+	}
+	names, err := steps.ListExperiments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := map[experiment.StepID]bool{}
+	planner := planning.New(steps)
+	for _, name := range names {
+		if err := a.refer(ctx, planner, name, all); err != nil {
+			return nil, fmt.Errorf("what does experiment %s refer to? %w", name, err)
+		}
+	}
+	return all, nil
+}
+
+// refer adds what one experiment refers to: its index, and its plan.
+func (a *app) refer(ctx context.Context, planner *planning.Planner, name string, to map[experiment.StepID]bool) error {
+	k, err := a.keptOf(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, s := range stepsOf(k.refs) {
+		to[s.done.ID] = true
+	}
+	if err := a.referInDocs(ctx, name, to); err != nil {
+		return err
+	}
+	spec, err := a.storedSpec(ctx, name)
+	if err != nil || spec == nil {
+		return err
+	}
+	e, err := all.Open(spec.Environment)
+	if err != nil {
+		return err
+	}
+	var given []planning.Round
+	if k.fork != nil {
+		for _, s := range stepsOf(k.fork.Refs) {
+			to[s.done.ID] = true
+		}
+		given = activities.Rounds(k.fork.Refs)
+	}
+	plan, err := planner.Plan(ctx, *spec, e, given...)
+	for _, s := range plan {
+		to[s.ID] = true
+	}
+	return err
+}
+
+// referInDocs adds the steps that only documents point to: decisions about rounds
+// that are not published yet, and answers of replays.
+func (a *app) referInDocs(ctx context.Context, name string, to map[experiment.StepID]bool) error {
+	docs, err := a.steps.ListDocs(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		switch {
+		case strings.HasPrefix(doc, "decision-round-"):
+			decision, proposal, err := planning.Decided(a.steps.GetDoc(ctx, name, doc))
+			if err != nil {
+				return err
+			}
+			to[decision], to[proposal] = true, true
+		case strings.HasPrefix(doc, "replay-"):
+			var r replay.Result
+			if err := a.readDoc(ctx, name, doc, &r); err != nil {
+				return err
+			}
+			for _, c := range r.Cells {
+				for _, d := range c.Draws {
+					to[d.Step] = true
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
+
+	"floe/internal/sweep"
+	"floe/workflows"
+)
+
+func (a *app) sweepShowCmd() *cobra.Command {
+	var cells bool
+	c := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show how a sweep stands: wanted = done + running + waiting + failed",
+		Long: `Shows the sum of a sweep's cells, a line for each arm, and what failed and why.
+-o json has all cells, -o jsonl one cell a line.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.sweepNames,
+		Annotations:       map[string]string{knowsJSONL: ""},
+		RunE: func(c *cobra.Command, args []string) error {
+			v, err := a.lookSweep(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if a.output == "jsonl" {
+				return v.jsonLines(a.out)
+			}
+			return a.emit(v, func(w io.Writer) error { return v.table(w, cells) })
+		},
+	}
+	c.Flags().BoolVar(&cells, "cells", false, "a line for each cell too")
+	return c
+}
+
+func (v sweepView) jsonLines(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	for _, c := range v.Cells {
+		if err := enc.Encode(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failuresShown bounds the failed cells that are listed for people.
+const failuresShown = 20
+
+func (v sweepView) table(w io.Writer, cells bool) error {
+	fmt.Fprintln(w, v.line())
+	failed := 0
+	for _, c := range v.Cells {
+		if c.State != sweep.Attention && c.State != sweep.Failed {
+			continue
+		}
+		if failed++; failed <= failuresShown {
+			fmt.Fprintf(w, "%s %s: %s\n", c.Name, c.State, c.Cause)
+		}
+	}
+	if failed > failuresShown {
+		fmt.Fprintf(w, "and %d more; --cells lists them all\n", failed-failuresShown)
+	}
+	if failed > 0 {
+		fmt.Fprintf(w, "look: starter show NAME · again: starter sweep retry %s --failed\n", v.Name)
+	}
+	v.approvals(w)
+	if v.UI != "" {
+		fmt.Fprintf(w, "Temporal UI  %s\n", v.UI)
+	}
+	fmt.Fprintln(w)
+	if err := v.armTable(w); err != nil || !cells {
+		return err
+	}
+	fmt.Fprintln(w)
+	return v.cellTable(w)
+}
+
+// approvals lists the cells of which a person has to approve a design.
+func (v sweepView) approvals(w io.Writer) {
+	n := 0
+	for _, c := range v.Cells {
+		if c.State != sweep.Approval {
+			continue
+		}
+		if n++; n <= failuresShown {
+			fmt.Fprintf(w, "%s %s: %s\n", c.Name, c.State, c.Cause)
+		}
+	}
+	if n > failuresShown {
+		fmt.Fprintf(w, "and %d more; --cells lists them all\n", n-failuresShown)
+	}
+	if n > 0 {
+		fmt.Fprintln(w, "decide: starter design show NAME")
+	}
+}
+
+func (v sweepView) armTable(w io.Writer) error {
+	var lines [][]string
+	for _, arm := range v.Arms {
+		t := arm.Tally
+		lines = append(lines, []string{
+			arm.Name, fmt.Sprint(t.Wanted), fmt.Sprint(t.Done), fmt.Sprint(t.Running), fmt.Sprint(t.Waiting), fmt.Sprint(t.Failed),
+			fmt.Sprint(t.Stopped), share(arm.Start), share(arm.Valid), arm.GivenUp,
+		})
+	}
+	return rows(w, []string{"ARM", "CELLS", "DONE", "RUNNING", "WAITING", "FAILED", "STOPPED", "UNTRAINED", "VALID", ""}, lines)
+}
+
+func (v sweepView) cellTable(w io.Writer) error {
+	var lines [][]string
+	for _, c := range v.Cells {
+		round := "-"
+		if c.Round != nil {
+			round = fmt.Sprint(*c.Round)
+		}
+		lines = append(lines, []string{c.Name, c.State, round, share(c.Start), share(c.Valid), fmt.Sprint(c.Tries), c.Cause})
+	}
+	return rows(w, []string{"CELL", "STATE", "ROUND", "UNTRAINED", "VALID", "TRIES", "CAUSE"}, lines)
+}
+
+// share is a rate that may be missing, in percent.
+func share(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100**x)
+}
+
+func (a *app) sweepWatchCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:               "watch NAME",
+		Short:             "Follow a sweep live until it ends or needs attention",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.sweepNames,
+		RunE: func(c *cobra.Command, args []string) error {
+			if _, err := a.client(c.Context()); err != nil {
+				return err
+			}
+			return a.concludeSweep(c.Context(), args[0], a.command("sweep watch "+args[0], a.repeatData()...))
+		},
+	}
+}
+
+// concludeSweep follows a sweep and shows how it stands then. One that did not end
+// with all cells done is a failure of the command.
+func (a *app) concludeSweep(ctx context.Context, name, again string) error {
+	v, err := a.followSweep(ctx, name)
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
+		a.say("no longer following; the sweep is not lost. Go on with:\n  %s", again)
+		return &codedError{exitInterrupted, context.Canceled}
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.emit(v, func(w io.Writer) error { return v.table(w, false) }); err != nil {
+		return err
+	}
+	if v.State == workflows.StateDone {
+		a.say("compare the arms with: starter sweep compare %s", name)
+		return nil
+	}
+	if c, failed := v.worst(); failed {
+		return fail(exitFailed, "sweep %s %s: %s: %s", name, stands(v.State), c.Name, c.Cause)
+	}
+	return fail(exitFailed, "sweep %s %s", name, stands(v.State))
+}
+
+func stands(state string) string {
+	if state == workflows.StateAttention {
+		return "needs attention"
+	}
+	return "is " + state
+}
+
+// settled says that nothing will happen until somebody acts.
+func settled(v sweepView) bool {
+	return final(v.State) || (v.State == workflows.StateAttention && v.Tally.Running == 0) ||
+		v.State == "terminated" || v.State == "failed" || v.State == "timed_out"
+}
+
+// followSweep shows a sweep live until it is settled.
+func (a *app) followSweep(ctx context.Context, name string) (sweepView, error) {
+	view := newSweepScreen(a.err, a.color(a.err))
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	var since time.Time // of the first of the failures in a row
+	for {
+		s, err := sweepStatus(ctx, a.temporal, name)
+		_, none := errors.AsType[*serviceerror.NotFound](err)
+		switch {
+		case ctx.Err() != nil:
+			return sweepView{}, ctx.Err()
+		case none:
+			return sweepView{}, noSweep(name)
+		case err == nil:
+			since = time.Time{}
+			v := viewOf(s)
+			view.show(v)
+			if settled(v) {
+				v.UI = a.uiURL(a.temporal.GetWorkflow(ctx, workflows.SweepID(name), ""))
+				return v, nil
+			}
+		case since.IsZero():
+			since = time.Now()
+			view.waiting(err)
+		case time.Since(since) > silence:
+			return sweepView{}, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return sweepView{}, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"floe/workflows"
+)
+
+// steering is a verb on a whole sweep.
+type steering struct {
+	verb, short, long string
+	waits             bool // the command returns when the sweep has come to rest
+	done              string
+}
+
+var steerings = []steering{
+	{
+		verb: workflows.VerbPause, short: "Pause a sweep: running steps finish, nothing begins",
+		long: "Starts no cell any more, and has those under way pause after the step they are at.",
+	},
+	{
+		verb: workflows.VerbResume, short: "Go on with a paused sweep",
+		long: "Goes on with a paused sweep: its cells resume as places get free.",
+	},
+	{
+		verb: workflows.VerbStop, short: "Stop a sweep: what runs finishes, nothing else starts",
+		long: `Lets the experiments that run finish, and starts no other. Those that are paused or
+need attention end with what they have. Starting the file again goes on.`,
+	},
+	{
+		verb: workflows.VerbCancel, short: "Cancel a sweep and wait until its work has stopped", waits: true, done: "cancelled",
+		long: "Ends all experiments of the sweep, and returns when none is left. What is done is kept.",
+	},
+}
+
+func (a *app) sweepSteerCmd(s steering) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: s.verb + " NAME", Short: s.short, Long: s.long,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.sweepNames,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.steerSweep(c.Context(), s, args[0], reason)
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "`WHY`, kept with the sweep and its experiments")
+	return c
+}
+
+func (a *app) steerSweep(ctx context.Context, s steering, name, reason string) error {
+	c, err := a.client(ctx)
+	if err != nil {
+		return err
+	}
+	answer, err := a.updateSweep(ctx, c, name, workflows.UpdateSteer, workflows.Control{Verb: s.verb, Reason: reason})
+	if err != nil {
+		return err
+	}
+	a.say("sweep %s: %s; %d cells are under way", name, s.verb, answer.Cells)
+	if !s.waits {
+		return nil
+	}
+	for {
+		v, err := sweepStatus(ctx, c, name)
+		if err == nil && final(v.State) {
+			a.say("%s: %s", s.done, v.Tally)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+func (a *app) sweepRetryCmd() *cobra.Command {
+	var r workflows.SweepRetry
+	c := &cobra.Command{
+		Use:   "retry NAME [CELL...]",
+		Short: "Have failed cells of a sweep try again",
+		Long: `Has cells try again: those that are named, or with --failed all that failed or need
+attention, and nothing else. Steps that are done are not done again. If there is
+nothing to retry the command says so and fails.`,
+		Example:           "  starter sweep retry sweep-demo --failed\n  starter sweep retry sweep-demo sweep-demo-fixed-s1",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.sweepNames,
+		RunE: func(c *cobra.Command, args []string) error {
+			r.Cells = args[1:]
+			if r.Failed == (len(r.Cells) > 0) {
+				return fail(exitUsage, "found --failed and %d cells; want either --failed or the names of cells", len(r.Cells))
+			}
+			return a.retrySweep(c.Context(), args[0], r)
+		},
+	}
+	c.Flags().BoolVar(&r.Failed, "failed", false, "all cells that failed or need attention")
+	c.Flags().StringVar(&r.Reason, "reason", "", "`WHY`, kept with the sweep and its experiments")
+	return c
+}
+
+func (a *app) retrySweep(ctx context.Context, name string, r workflows.SweepRetry) error {
+	c, err := a.client(ctx)
+	if err != nil {
+		return err
+	}
+	answer, err := a.updateSweep(ctx, c, name, workflows.UpdateRetry, r)
+	if err != nil {
+		return err
+	}
+	a.say("sweep %s: %d cells try again: %s", name, answer.Cells, answer.Tally)
+	return nil
+}

@@ -1,0 +1,166 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+
+	"floe/activities"
+	"floe/internal/experiment"
+)
+
+// kindStep is the kind of error with which a round tells its experiment that a
+// step failed for good; its details are a Failure.
+const kindStep = "StepFailed"
+
+// KindAborted is the kind of error of an experiment that somebody gave up.
+const KindAborted = "Aborted"
+
+// Failure is a step that failed for good.
+type Failure struct {
+	Round    int      `json:"round"` // -1 before the first, the number of rounds for the benchmarks
+	Step     string   `json:"step"`
+	Kind     string   `json:"kind"`              // one of the activities' kinds, Timeout, or Workflow
+	Message  string   `json:"message"`           // the deepest cause
+	Attempt  int      `json:"attempt,omitempty"` // the last one; 0 where it is not known
+	Attempts int      `json:"attempts"`          // that the spec allows
+	Worker   string   `json:"worker,omitempty"`  // that made the last attempt
+	Log      []string `json:"log,omitempty"`     // how that attempt's log ended
+	// Skippable says whether the experiment can go on without this step.
+	Skippable bool `json:"skippable,omitempty"`
+}
+
+// kindTimeout is the kind of an attempt whose worker fell silent or was too slow.
+const kindTimeout = "Timeout"
+
+// failureOf finds the deepest cause of an error.
+func failureOf(err error, round int, step string, limits experiment.LimitsSpec) Failure {
+	f := Failure{Round: round, Step: step, Kind: "Workflow", Message: deepest(err), Attempts: limits.Attempts}
+	var app *temporal.ApplicationError
+	var late *temporal.TimeoutError
+	switch {
+	case temporal.IsCanceledError(err):
+		f.Message = "it was cancelled alone, without the experiment"
+	case errors.As(err, &app) && app.Type() == kindStep:
+		if told := (Failure{}); app.Details(&told) == nil {
+			return told
+		}
+	case errors.As(err, &late):
+		f.Kind, f.Message, f.Attempt = kindTimeout, timeoutWords(late), limits.Attempts
+		f.last(late)
+	case errors.As(err, &app):
+		f.Kind, f.Message = app.Type(), app.Message()
+		if !app.NonRetryable() {
+			f.Attempt = limits.Attempts // or it would be tried again
+		}
+		var last activities.Attempted
+		if app.HasDetails() && app.Details(&last) == nil {
+			f.Attempt, f.Worker, f.Log = last.Attempt, last.Worker, last.Log
+		}
+	}
+	return f
+}
+
+// last takes in the last signs of life of an attempt that timed out.
+func (f *Failure) last(late *temporal.TimeoutError) {
+	var p activities.Progress
+	if late.HasLastHeartbeatDetails() && late.LastHeartbeatDetails(&p) == nil {
+		f.Worker = p.Worker
+		if p.Total > 0 {
+			f.Message += fmt.Sprintf("; it was last seen at %d of %d", p.Done, p.Total)
+		}
+	}
+}
+
+func timeoutWords(late *temporal.TimeoutError) string {
+	switch late.TimeoutType() {
+	case enumspb.TIMEOUT_TYPE_HEARTBEAT:
+		return fmt.Sprintf("its worker gave no sign of life for %s", heartbeat)
+	case enumspb.TIMEOUT_TYPE_START_TO_CLOSE:
+		return "it took longer than limits.step_minutes allows"
+	default:
+		return "it was not done in time"
+	}
+}
+
+// deepest is the innermost message of a chain.
+func deepest(err error) string {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	if app := (*temporal.ApplicationError)(nil); errors.As(err, &app) {
+		return app.Message()
+	}
+	return err.Error()
+}
+
+// err is how a round tells this failure to its experiment. Trying the round
+// again is for somebody to decide.
+func (f Failure) err(rounds int, cause error) error {
+	return temporal.NewApplicationErrorWithOptions(f.place(rounds)+": "+f.Message, kindStep,
+		temporal.ApplicationErrorOptions{NonRetryable: true, Cause: cause, Details: []any{f}})
+}
+
+// place names the step and its last attempt.
+func (f Failure) place(rounds int) string {
+	where := f.Step
+	switch {
+	case f.Round < 0:
+		where = "preparing, " + where
+	case f.Round >= rounds:
+		where = "benchmarks, " + where
+	default:
+		where = fmt.Sprintf("round %d, %s", f.Round, where)
+	}
+	if f.Attempt > 0 {
+		where += fmt.Sprintf(", attempt %d of %d", f.Attempt, f.Attempts)
+	}
+	return where
+}
+
+// logLines is how much of the end of a log goes into a sentence.
+const logLines = 3
+
+// Sentence says in plain words what failed, why, and what to do.
+func (f Failure) Sentence(name string, rounds int) string {
+	text := name + " needs attention: " + f.place(rounds) + ": " + strings.TrimRight(f.Message, ".\n ")
+	if tail := f.tail(); len(tail) > 0 {
+		text += " (log: " + strings.Join(tail, " | ") + ")"
+	}
+	text += "; " + f.remedy(name) + ", then starter retry " + name
+	if f.Skippable {
+		text += ", or starter skip " + name
+	}
+	return text + ", or starter abort " + name
+}
+
+// tail is the end of the log as far as it says more than the message does.
+func (f Failure) tail() []string {
+	log := slices.DeleteFunc(slices.Clone(f.Log), func(line string) bool {
+		return strings.Contains(line, f.Message) || strings.Contains(line, " begins on worker ")
+	})
+	return log[max(0, len(log)-logLines):]
+}
+
+// remedies are what to do about each kind of failure; %[1]s is the experiment.
+var remedies = map[string]string{
+	activities.KindBadInput: "change what it asks for with starter retry %[1]s --set FIELD=VALUE or mend what it needs",
+	activities.KindCorrupt:  "set the damaged artifact aside with starter artifacts verify %[1]s --repair",
+	activities.KindModel:    "mend the model's endpoint, its name or the key that the worker has for it",
+	activities.KindStopping: "start a worker that stays",
+	kindTimeout:             "look at the worker with starter logs %[1]s",
+}
+
+func (f Failure) remedy(name string) string {
+	if r, ok := remedies[f.Kind]; ok {
+		if strings.Contains(r, "%") {
+			return fmt.Sprintf(r, name)
+		}
+		return r
+	}
+	return "mend the cause"
+}
