@@ -97,7 +97,7 @@ func newSetFile(to io.Writer, packed bool) (f *setFile, err error) {
 	return f, err
 }
 
-func (f *setFile) close() error { return errors.Join(f.Lines.Close(), f.buffered.Flush()) }
+func (f *setFile) close() error { return errors.Join(f.Close(), f.buffered.Flush()) }
 
 // summed counts and digests what is written.
 type summed struct {

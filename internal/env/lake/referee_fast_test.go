@@ -47,7 +47,7 @@ func refereesAgree(t *testing.T, p *problem, r reading) {
 }
 
 func TestTheFastRefereeAgreesWithTheOneThatExplains(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // cases of a test
+	rng := rand.New(rand.NewPCG(1, 2))
 	flawless := 0
 	for agents := MinAgents; agents <= MaxAgents; agents++ {
 		for _, objective := range []string{objectiveSum, objectiveMakespan} {
