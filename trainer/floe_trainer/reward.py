@@ -68,7 +68,9 @@ def check_weights(mine: Weights, referee: Weights) -> None:
     """Raises JobError if the referee weighs otherwise: then it is of another version than this trainer."""
     same = math.isclose(mine.accuracy, referee.accuracy, abs_tol=1e-9) and math.isclose(mine.length, referee.length, abs_tol=1e-9)
     if not same:
-        raise JobError(f"the referee weighs accuracy {referee.accuracy} and length {referee.length}; want {mine.accuracy} and {mine.length}")
+        raise JobError(
+            f"the referee weighs accuracy {referee.accuracy} and length {referee.length}; want {mine.accuracy} and {mine.length}"
+        )
 
 
 def within(verdicts: list[Verdict], free_tokens: int) -> int:

@@ -10,7 +10,6 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from floe_trainer import __version__, checkpoint, dataset, files, progress, spec, storage
 from floe_trainer.checkpoint import Checkpoint
@@ -18,7 +17,7 @@ from floe_trainer.dataset import Task
 from floe_trainer.exits import ConfigError, DataError, Exit, JobError, Stopped
 from floe_trainer.jobdir import JobDir
 from floe_trainer.progress import Progress, Stop
-from floe_trainer.spec import Spec
+from floe_trainer.spec import RewardState, Spec
 
 _VERSIONS = ("torch", "transformers", "trl", "peft", "vllm", "verl", "datasets", "accelerate")
 
@@ -44,7 +43,7 @@ class Work:
         """Steps that earlier attempts made."""
         return self.resume.step if self.resume else 0
 
-    def seal(self, path: Path, step: int, state: spec.RewardState) -> Checkpoint:
+    def seal(self, path: Path, step: int, state: RewardState) -> Checkpoint:
         """Makes a complete directory the checkpoint of a step."""
         self.progress.phase("saving", step)
         parent = self.resume or self.init
@@ -83,7 +82,7 @@ def main(environ: Mapping[str, str]) -> int:
         return Exit.DONE
     except JobError as err:
         return _ended(job, err.code, str(err))
-    except Exception as err:  # noqa: BLE001: the one place where an unforeseen error becomes an exit code
+    except Exception as err:  # noqa: BLE001 - the one place where an unforeseen error becomes an exit code
         traceback.print_exc()
         return _ended(job, Exit.INTERNAL, f"{type(err).__name__}: {err}")
     finally:
@@ -95,7 +94,7 @@ def _ended(job: JobDir | None, code: Exit, reason: str) -> int:
     if job is not None:
         try:
             job.failure(reason)
-        except Exception:  # noqa: BLE001: a full disk or a lost store must not hide the first reason
+        except Exception:  # noqa: BLE001 - a full disk or a lost store must not hide the first reason
             traceback.print_exc()
     return code
 

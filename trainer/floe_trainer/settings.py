@@ -24,10 +24,18 @@ class TRL:
     """Settings of recipe trl alone."""
 
     device: str = knob("auto", "cuda, cpu, or auto: the GPU if there is one.", choices=("auto", "cuda", "cpu"))
-    vllm: str = knob("colocate", "colocate: vLLM samples the answers, in this process and on the same GPU; off: transformers does, many times slower.", choices=("colocate", "off"))
+    vllm: str = knob(
+        "colocate",
+        "colocate: vLLM samples the answers, in this process and on the same GPU; off: transformers does, many times slower.",
+        choices=("colocate", "off"),
+    )
     vllm_memory: float = knob(0.3, "Share of the GPU's memory that vLLM takes for its weights and cache.", above=0, high=0.95)
     vllm_sleep: bool = knob(True, "vLLM gives its memory back while the optimizer works.")
-    attention: str = knob("sdpa", "Attention of the training pass; flash_attention_2 needs its package.", choices=("sdpa", "eager", "flash_attention_2", "flash_attention_3"))
+    attention: str = knob(
+        "sdpa",
+        "Attention of the training pass; flash_attention_2 needs its package.",
+        choices=("sdpa", "eager", "flash_attention_2", "flash_attention_3"),
+    )
     optimizer: str = knob("adamw", "adamw_8bit keeps the moments in 8 bits; it needs bitsandbytes.", choices=("adamw", "adamw_8bit"))
     mask_truncated: bool = knob(False, "Answers that the token limit cut off add nothing to the loss.")
 
@@ -53,7 +61,9 @@ class Settings:
     tuning: str = knob("lora", "lora trains an adapter, full all weights.", choices=("lora", "full"))
     lora_rank: int = knob(32, "Rank of the adapter. vLLM serves 8, 16, 32, 64, 128, 256, 320 and 512.", low=1)
     lora_alpha: float = knob(64.0, "The adapter's product is scaled by lora_alpha / lora_rank.", above=0)
-    lora_targets: str = knob("all-linear", "Layers with an adapter: all-linear, or names with commas, such as q_proj,v_proj.", filled="all-linear or names")
+    lora_targets: str = knob(
+        "all-linear", "Layers with an adapter: all-linear, or names with commas, such as q_proj,v_proj.", filled="all-linear or names"
+    )
     learning_rate: float = knob(1e-5, "Peak learning rate; about 1e-6 for tuning: full.", above=0, high=1)
     schedule: str = knob("constant", "Learning rate after the warm-up.", choices=("constant", "linear", "cosine"))
     warmup_steps: int = knob(5, "Steps over which the learning rate rises from 0.", low=0)
@@ -65,8 +75,16 @@ class Settings:
     batch: int = knob(32, "Tasks per step.", low=1)
     updates: int = knob(1, "Optimizer updates from each batch of answers. With 1, the clip range has no effect.", low=1, high=64)
     micro_batch: int = knob(4, "Answers in one pass of the model; changes memory and speed, not the result but for rounding.", low=1)
-    loss: str = knob("dapo", "How tokens are averaged: grpo over each answer, dapo over all tokens of the batch, dr_grpo by a constant.", choices=("grpo", "dapo", "dr_grpo"))
-    advantage: str = knob("group", "group divides a reward's distance from its group's mean by the group's deviation; none does not.", choices=("group", "none"))
+    loss: str = knob(
+        "dapo",
+        "How tokens are averaged: grpo over each answer, dapo over all tokens of the batch, dr_grpo by a constant.",
+        choices=("grpo", "dapo", "dr_grpo"),
+    )
+    advantage: str = knob(
+        "group",
+        "group divides a reward's distance from its group's mean by the group's deviation; none does not.",
+        choices=("group", "none"),
+    )
     clip_low: float = knob(0.2, "Clip range of the probability ratio below 1.", above=0, high=1)
     clip_high: float = knob(0.2, "Clip range of the probability ratio above 1.", above=0, high=10)
     kl: float = knob(0.0, "Weight of the KL penalty to the policy at the start of the round; 0 needs no reference model.", low=0)
@@ -77,7 +95,9 @@ class Settings:
     max_answer_tokens: int = knob(4096, "Longest answer: where the paper's length penalty is full.", low=1)
     chat: bool = knob(True, "The prompt is a user's message in the model's chat template; false: plain text.")
     thinking: bool = knob(False, "enable_thinking of the chat template. Serve and validate with the same value.")
-    precision: str = knob("bf16", "Arithmetic of the training pass. Weights that are trained are kept in fp32 either way.", choices=("bf16", "fp32"))
+    precision: str = knob(
+        "bf16", "Arithmetic of the training pass. Weights that are trained are kept in fp32 either way.", choices=("bf16", "fp32")
+    )
     gradient_checkpointing: bool = knob(True, "Recompute activations in the backward pass: about a third more time for much less memory.")
     save_every: int = knob(10, "Steps between checkpoints; what a kill can cost.", low=1)
     keep_checkpoints: int = knob(2, "Newest checkpoints that stay; 0 keeps all.", low=0)
@@ -134,7 +154,11 @@ def table(kind: type) -> str:
 def _json(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
-    return {True: "true", False: "false", None: "null", (): "[]"}.get(value, str(value)) if not isinstance(value, int) or isinstance(value, bool) else str(value)
+    return (
+        {True: "true", False: "false", None: "null", (): "[]"}.get(value, str(value))
+        if not isinstance(value, int) or isinstance(value, bool)
+        else str(value)
+    )
 
 
 if __name__ == "__main__":

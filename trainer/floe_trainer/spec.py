@@ -115,6 +115,11 @@ class Spec:
             faults.append("reward.referee: found no program; want an argument vector such as [starter, score]")
         if self.reward.state.within > self.reward.state.answers:
             faults.append(f"reward.state.within: found {self.reward.state.within}; want at most answers = {self.reward.state.answers}")
+        r = self.reward.settings
+        if r.full_tokens <= r.free_tokens:
+            faults.append(f"reward.settings.full_tokens: found {r.full_tokens}; want more than free_tokens = {r.free_tokens}")
+        if r.accuracy_low > r.accuracy_top:
+            faults.append(f"reward.settings.accuracy_low: found {r.accuracy_low:g}; want at most accuracy_top = {r.accuracy_top:g}")
         for path, digest in self._digests():
             if digest is not None and not re.fullmatch(r"[0-9a-f]{64}", digest):
                 faults.append(f"{path}: found {digest!r}; want 64 lower-case hex digits")

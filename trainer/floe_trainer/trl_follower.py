@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from floe_trainer.trl_recipe import RewardOf
 
 
-class Follower(TrainerCallback):
+class Follower(TrainerCallback):  # type: ignore[misc, unused-ignore]
     """TRL calls it at the end of each of its steps: first on_step_end, then on_log, then on_save."""
 
     def __init__(self, work: Work, reward: RewardOf) -> None:

@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from floe_trainer import prompts
-from floe_trainer.exits import ConfigError, DataError, JobError, Stopped
+from floe_trainer.exits import ConfigError, JobError, Stopped
 from floe_trainer.referee import Referee
 from floe_trainer.reward import ANSWERS, WITHIN, Answer, state_from_log, summary, within
 from floe_trainer.settings import Settings
@@ -157,7 +157,7 @@ class RewardOf:
         self._opening = prompts.opening(tokenizer, work.spec.settings)
         self.measured: dict[str, float] = {}
 
-    def __call__(self, completion_ids: list[list[int]], id: list[str], trainer_state: Any, log_metric: Any, **_: Any) -> list[float]:  # noqa: A002: TRL's names
+    def __call__(self, completion_ids: list[list[int]], id: list[str], trainer_state: Any, log_metric: Any, **_: Any) -> list[float]:  # noqa: A002 - TRL's names
         """Rewards of a step's answers, each task's side by side."""
         s, r = self._work.spec.settings, self._work.spec.reward
         self._work.progress.touch()  # sampled

@@ -82,7 +82,14 @@ def overrides(spec: Spec, paths: Paths) -> list[str]:
     """The run's configuration: everything that differs from verl's own, then settings.verl.overrides."""
     if found := faults(spec):
         raise ConfigError(*found)
-    return [*_data(spec, paths), *_actor(spec), *_model(spec, paths), *_rollout(spec), *_trainer(spec, paths), *spec.settings.for_verl.overrides]
+    return [
+        *_data(spec, paths),
+        *_actor(spec),
+        *_model(spec, paths),
+        *_rollout(spec),
+        *_trainer(spec, paths),
+        *spec.settings.for_verl.overrides,
+    ]
 
 
 def _data(spec: Spec, paths: Paths) -> list[str]:

@@ -50,7 +50,7 @@ class FloeRewardManager(RewardManagerBase):  # type: ignore[misc, unused-ignore]
         body = json.dumps(asked).encode()
         for tried in range(_TRIES):
             told = json.loads(self._told.read_text())
-            request = urllib.request.Request(told["url"], body, {"Authorization": f"Bearer {told['token']}"})  # noqa: S310: its own service
+            request = urllib.request.Request(told["url"], body, {"Authorization": f"Bearer {told['token']}"})  # noqa: S310 - its own service
             try:
                 with urllib.request.urlopen(request, timeout=_TIMEOUT) as reply:  # noqa: S310
                     verdict: dict[str, Any] = json.loads(reply.read())

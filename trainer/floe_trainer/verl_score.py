@@ -124,7 +124,7 @@ def _handler(scores: Scores, token: str) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(text)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002: the base class's name
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
             """Silent: a round has a hundred thousand requests."""
 
     return Handler

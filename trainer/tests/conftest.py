@@ -67,7 +67,8 @@ def plain_spec(starter: str, dataset: Path) -> Callable[..., dict[str, Any]]:
             "reward": {
                 "referee": [starter, "score"],
                 "environment": "lake",
-                "settings": {"floor": 0.3, "free_tokens": 2, "full_tokens": 16, "accuracy_low": 0.5, "accuracy_top": 0.8, "length_of": "all"},
+                "settings": {"floor": 0.3, "free_tokens": 2, "full_tokens": 16,
+                             "accuracy_low": 0.5, "accuracy_top": 0.8, "length_of": "all"},
                 "state": {"answers": 0, "within": 0},
             },
             "epochs": 1,
@@ -95,7 +96,8 @@ class Job:
         """Starts an attempt."""
         env = os.environ | {
             "FLOE_JOB_SPEC": str(self.spec), "FLOE_JOB_DIR": str(self.dir), "FLOE_JOB_ID": f"tiny-r0-train-a{attempt}",
-            "FLOE_ATTEMPT": str(attempt), "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1", "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1",
+            "FLOE_ATTEMPT": str(attempt), "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1",
+            "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1",
         } | environ  # fmt: skip
         p = subprocess.Popen([sys.executable, *program], env=env, cwd=ROOT / "trainer", text=True,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip

@@ -36,6 +36,6 @@ def build(to: Path) -> None:
     )  # fmt: skip
     # A random model ends an answer with one token in 259. With a fifth of all tokens as ends, answers have many
     # lengths and thus rewards that differ: there is something to learn.
-    ends = [tokenizer.eos_token_id, *range(0, 50)]
+    ends = [tokenizer.eos_token_id, *range(50)]
     model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
     model.save_pretrained(to)
