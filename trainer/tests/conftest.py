@@ -82,6 +82,11 @@ def plain_spec(starter: str, dataset: Path) -> Callable[..., dict[str, Any]]:
     return make
 
 
+def another(value: Any) -> Any:
+    """A number that a setting of this value may have too."""
+    return (value / 2 or 0.25) if isinstance(value, float) else (value * 2 or 3)
+
+
 class Job:
     """A job directory, and attempts on it as processes."""
 

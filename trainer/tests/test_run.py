@@ -124,7 +124,7 @@ def test_an_input_that_is_not_there_ends_with_78(job: Jobs, what: str) -> None:
 
 def test_no_secret_of_the_environment_is_in_what_the_job_leaves(job: Jobs) -> None:
     j = job(epochs=0)
-    j.run(want=78, AWS_SECRET_ACCESS_KEY="hunter2-hunter2", HF_TOKEN="hf_hunter2")  # noqa: S106 - not one
+    j.run(want=78, AWS_SECRET_ACCESS_KEY="hunter2-hunter2", HF_TOKEN="hf_hunter2")
     for path in j.dir.rglob("*"):
         if path.is_file():
             assert b"hunter2" not in path.read_bytes(), path

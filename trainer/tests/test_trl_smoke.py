@@ -7,13 +7,15 @@ import json
 import os
 import shutil
 import signal
+import types
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from floe_trainer import checkpoint, dataset
-from tests.conftest import Job
+from floe_trainer import checkpoint, dataset, spec, trl_recipe
+from tests.conftest import Job, another
 
 Jobs = Callable[..., Job]
 
@@ -41,8 +43,6 @@ def test_a_job_leaves_what_the_contract_says(straight: Job) -> None:
 
 
 def test_every_step_takes_the_tasks_that_the_spec_orders(straight: Job) -> None:
-    from floe_trainer import spec
-
     what, _ = spec.read(straight.spec.read_bytes())
     ids = [t.id for t in dataset.read(Path(what.dataset.uri), what.dataset)]
     rows = dataset.order(ids, what)
@@ -164,6 +164,36 @@ def test_full_tuning_saves_a_whole_model(job: Jobs) -> None:
     final = j.dir / j.json("result.json")["final_checkpoint"]
     assert checkpoint.verify(final).manifest["kind"] == "full"
     assert AutoModelForCausalLM.from_pretrained(final).config.model_type == "qwen3"
+
+
+def test_every_setting_reaches_trl(plain_spec: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trl.GRPOConfig", lambda **said: said)  # what TRL is told; its own checks want a GPU for some of it
+
+    def told(settings: dict[str, Any], **changes: Any) -> dict[str, Any]:
+        said = plain_spec(**changes)
+        own = settings.pop("trl", {})
+        said["settings"] |= settings | {"trl": {"device": "auto"} | own}
+        work = types.SimpleNamespace(spec=spec.read(json.dumps(said).encode())[0], job=types.SimpleNamespace(root=Path("/job")))
+        return dict(trl_recipe.config(work, "cuda"))  # type: ignore[arg-type]
+
+    # In the dataset and the model rather than in the configuration; the jobs above have them. keep_checkpoints is the job's.
+    elsewhere = {"trl", "verl", "tuning", "lora_rank", "lora_alpha", "lora_targets", "save_every", "keep_checkpoints"}
+    other = {
+        "schedule": "cosine", "loss": "dr_grpo", "advantage": "none", "thinking": True, "precision": "bf16", "chat": False,
+        "gradient_checkpointing": True, "batch": 8, "micro_batch": 4, "top_p": 0.5,
+    }  # fmt: skip
+    base = spec.read(json.dumps(plain_spec()).encode())[0].settings
+    for name in vars(base).keys() - elsewhere:
+        changed = other.get(name, another(getattr(base, name)))
+        assert told({name: changed}, **({"expected_steps": 3} if name == "batch" else {})) != told({}), f"settings.{name} changes nothing"
+    for name, changed in {
+        "vllm": "off",
+        "vllm_memory": 0.6,
+        "vllm_sleep": False,
+        "optimizer": "adamw_8bit",
+        "mask_truncated": True,
+    }.items():
+        assert told({"trl": {name: changed}}) != told({}), f"settings.trl.{name} changes nothing"
 
 
 def test_a_gradient_that_is_not_finite_ends_the_job_before_it_is_saved(job: Jobs) -> None:

@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 from floe_trainer import checkpoint, spec, verl_command
 from floe_trainer.exits import ConfigError
-from tests.conftest import Job
+from tests.conftest import Job, another
 
 STAND_IN = str(Path(__file__).parent / "stand_in")
 VERL = {"nodes": 1, "gpus_per_node": 1}
@@ -128,8 +128,7 @@ def test_every_setting_reaches_verl(plain_spec: Callable[..., dict[str, Any]]) -
         "thinking": True, "precision": "bf16", "gradient_checkpointing": True, "kl": 0.5, "top_p": 0.5, "batch": 8, "micro_batch": 4,
     }  # fmt: skip
     for name in vars(base.settings).keys() - elsewhere:
-        value = getattr(base.settings, name)
-        changed = other.get(name, value * 2 if isinstance(value, int | float) and value else 0.25 if isinstance(value, float) else 3)
+        changed = other.get(name, another(getattr(base.settings, name)))
         steps = {"expected_steps": 3} if name == "batch" else {}
         assert verl_command.overrides(read(plain_spec, {name: changed}, **steps), PATHS) != told, f"settings.{name} changes nothing"
 
