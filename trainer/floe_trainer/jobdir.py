@@ -16,7 +16,7 @@ from typing import IO, Any
 from floe_trainer import checkpoint, files
 from floe_trainer.checkpoint import Checkpoint
 from floe_trainer.exits import Busy, ConfigError
-from floe_trainer.storage import Bucket
+from floe_trainer.storage import Bucket, StoreError
 
 _LOOK_EVERY = 10.0  # seconds between looks at a store for stop.requested
 
@@ -62,10 +62,13 @@ class JobDir:
         tee.stdin.close()
 
     def progress(self, fields: Mapping[str, Any]) -> None:
-        """Replaces progress.json."""
+        """Replaces progress.json. A store that is away for a while costs the worker news, not the job."""
         body = {"schema": "floe.progress/v1", "job_id": self.job_id, "attempt": self.attempt, **fields}
         files.write_json(self.root / "progress.json", body)
-        self._put("progress.json")
+        try:
+            self._put("progress.json")
+        except StoreError as err:
+            print(f"progress.json was not put: {err}", flush=True)
 
     def metrics(self, step: int, data: Mapping[str, float | None]) -> None:
         """Appends a step's metrics."""
@@ -135,7 +138,11 @@ class JobDir:
         if self._mirror is None or time.monotonic() - self._looked < _LOOK_EVERY:
             return None
         self._looked = time.monotonic()
-        return self._mirror.read("stop.requested")
+        try:
+            return self._mirror.read("stop.requested")
+        except StoreError as err:
+            print(f"stop.requested was not looked for: {err}", flush=True)
+            return None
 
     def _means_me(self, text: bytes) -> bool:
         attempt = text.decode(errors="replace").strip()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from floe_trainer.exits import ConfigError, DataError
+from floe_trainer.exits import ConfigError, DataError, JobError
 from floe_trainer.files import files_below
 
 
@@ -50,8 +52,15 @@ def fetch_dir(uri: str, inputs: Path, what: str) -> Path:
     return path.absolute()
 
 
+class StoreError(JobError):
+    """The store does not answer, or refuses; its client has tried several times."""
+
+
 class Bucket:
-    """A prefix of an S3-compatible store. Credentials and endpoint come from the AWS_* variables."""
+    """A prefix of an S3-compatible store. Credentials and endpoint come from the AWS_* variables.
+
+    Every method raises StoreError if the store fails.
+    """
 
     def __init__(self, uri: str) -> None:
         self._name, _, self._prefix = uri.removeprefix("s3://").partition("/")
@@ -61,34 +70,32 @@ class Bucket:
 
     def put(self, name: str, path: Path) -> None:
         """Puts a file under prefix + name."""
-        self._client.upload_file(str(path), self._name, self._prefix + name)
+        with self._speaking(name):
+            self._client.upload_file(str(path), self._name, self._prefix + name)
 
     def read(self, name: str) -> bytes | None:
         """An object's bytes; None if it is not there."""
-        from botocore.exceptions import ClientError
-
         try:
-            body: bytes = self._client.get_object(Bucket=self._name, Key=self._prefix + name)["Body"].read()
-        except ClientError as err:
-            if err.response.get("Error", {}).get("Code") in ("NoSuchKey", "404"):
-                return None
-            raise
+            with self._speaking(name):
+                body: bytes = self._client.get_object(Bucket=self._name, Key=self._prefix + name)["Body"].read()
+        except _NotThere:
+            return None
         return body
 
     def get(self, name: str, to: Path) -> None:
         """Fetches one object into a file; DataError if it is not there."""
-        from botocore.exceptions import ClientError
-
         to.parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._client.download_file(self._name, self._prefix + name, str(to))
-        except ClientError as err:
-            raise DataError(f"s3://{self._name}/{self._prefix}{name}: {err}") from err
+            with self._speaking(name):
+                self._client.download_file(self._name, self._prefix + name, str(to))
+        except _NotThere as err:
+            raise DataError(f"found no s3://{self._name}/{self._prefix}{name}") from err
 
     def names(self, below: str) -> list[str]:
         """Names of all objects below prefix + below."""
-        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._name, Prefix=self._prefix + below)
-        return [o["Key"].removeprefix(self._prefix) for page in pages for o in page.get("Contents", [])]
+        with self._speaking(below):
+            pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._name, Prefix=self._prefix + below)
+            return [o["Key"].removeprefix(self._prefix) for page in pages for o in page.get("Contents", [])]
 
     def get_all(self, below: str, to: Path) -> int:
         """Fetches everything below into a directory, by the same names; says how many files there were."""
@@ -107,7 +114,24 @@ class Bucket:
 
     def delete(self, name: str) -> None:
         """Removes an object, if it is there."""
-        self._client.delete_object(Bucket=self._name, Key=self._prefix + name)
+        with self._speaking(name):
+            self._client.delete_object(Bucket=self._name, Key=self._prefix + name)
+
+    @contextlib.contextmanager
+    def _speaking(self, name: str) -> Iterator[None]:
+        from boto3.exceptions import Boto3Error
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            yield
+        except (Boto3Error, BotoCoreError, ClientError) as err:
+            if isinstance(err, ClientError) and err.response.get("Error", {}).get("Code") in ("NoSuchKey", "404"):
+                raise _NotThere from err
+            raise StoreError(f"s3://{self._name}/{self._prefix}{name}: {err}") from err
+
+
+class _NotThere(Exception):
+    pass
 
 
 def _client() -> Any:

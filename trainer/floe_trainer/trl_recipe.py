@@ -36,6 +36,9 @@ def train(work: Work) -> Trained:
         trainer = _trainer(work, device, tokenizer, reward)
         follower = Follower(work, reward)
         trainer.add_callback(follower)
+        work.stop.listen()  # again: an engine that was loaded may have taken the signals for itself
+        if reason := work.stop.reason():
+            raise Stopped(f"{reason} before the first step of this attempt")
         work.progress.phase("training", work.first_step)
         trainer.train(resume_from_checkpoint=str(work.resume.path) if work.resume else None)
     finally:

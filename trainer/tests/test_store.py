@@ -15,7 +15,7 @@ import pytest
 from floe_trainer import checkpoint
 from floe_trainer.exits import ConfigError, DataError
 from floe_trainer.jobdir import JobDir
-from floe_trainer.storage import Bucket
+from floe_trainer.storage import Bucket, StoreError
 from tests.conftest import ROOT, Job
 from tests.test_jobdir import FIELDS, add
 
@@ -65,6 +65,19 @@ def test_what_is_put_is_there_and_what_is_not_is_said(bucket: Callable[[str], Bu
         b.get("nothing", tmp_path / "g")
     with pytest.raises(ConfigError, match="want s3://bucket/prefix/"):
         Bucket("s3://bucket/prefix")
+
+
+def test_a_store_that_is_away_costs_no_job(bucket: Callable[[str], Bucket], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    job = JobDir(tmp_path / "job", "j", 1, bucket("away/"))
+    job._mirror = bucket("away/")
+    job._mirror._name = "no-such-bucket"
+    job.progress({"step": 1})
+    assert not job.stop_requested()
+    assert json.loads((job.root / "progress.json").read_text())["step"] == 1
+    assert "progress.json was not put" in capfd.readouterr().out
+    with pytest.raises(StoreError, match="no-such-bucket"):
+        add(job, 1)
+    assert not (job.root / "LATEST").exists()
 
 
 def test_the_next_attempt_goes_on_on_another_machine(bucket: Callable[[str], Bucket], tmp_path: Path) -> None:
