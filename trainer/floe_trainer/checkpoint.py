@@ -17,8 +17,9 @@ from floe_trainer.spec import RewardState
 SCHEMA = "floe.checkpoint/v1"
 MANIFEST = "manifest.json"
 
-# Files that are for going on with the training only; all others are the model.
-_STATE = re.compile(r"^(optimizer|scheduler|scaler)\.pt$|^rng_state.*\.pth$|^trainer_state\.json$|^training_args\.bin$|^state/")
+# Files that are for going on with the training only; all others are the model. TRL keeps the adapter that a KL
+# penalty compares with in ref/.
+_STATE = re.compile(r"^(optimizer|scheduler|scaler)\.pt$|^rng_state.*\.pth$|^trainer_state\.json$|^training_args\.bin$|^(state|ref)/")
 
 
 class Torn(Exception):

@@ -39,7 +39,7 @@ def test_a_job_leaves_what_the_contract_says(straight: Job) -> None:
     assert not (straight.dir / "failure").exists()
     roles = {f["path"]: f["role"] for f in final.manifest["files"]}
     assert roles["adapter_model.safetensors"] == roles["adapter_config.json"] == "model"
-    assert roles["optimizer.pt"] == "state"
+    assert roles["optimizer.pt"] == roles["trainer_state.json"] == "state"
 
 
 def test_every_step_takes_the_tasks_that_the_spec_orders(straight: Job) -> None:
@@ -154,6 +154,16 @@ def test_the_next_round_starts_from_the_adapter_of_the_last(job: Jobs, straight:
     assert data[0]["weight_acc"] == pytest.approx(0.5 + 0.3 * state["within"] / state["answers"])
     assert max(d["kl"] for d in data) > 0
     assert result["reward_state"]["answers"] == state["answers"] + 48
+
+    # The same from its middle: the adapter that is compared with and the updates within a step come back too.
+    half = Job(j.root.parent / "half", json.loads(j.spec.read_text()))
+    shutil.copytree(j.dir / "checkpoints" / "step-000002", half.dir / "checkpoints" / "step-000002")
+    half.run(attempt=2)
+    again = {line["step"]: line["data"] for line in half.lines("metrics/a2.jsonl")}
+    assert sorted(again) == [3, 4, 5, 6]
+    for step, d in again.items():
+        assert d["reward"] == pytest.approx(data[step - 1]["reward"])
+        assert d["kl"] == pytest.approx(data[step - 1]["kl"], rel=1e-3)
 
 
 def test_full_tuning_saves_a_whole_model(job: Jobs) -> None:
