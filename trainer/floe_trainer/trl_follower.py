@@ -26,10 +26,6 @@ class Follower(TrainerCallback):  # type: ignore[misc, unused-ignore]
         self.stopped: str | None = None  # why the training was ended early
         self.sealed: Checkpoint | None = None  # the latest of this attempt
 
-    def on_substep_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """A pass of the model is progress."""
-        self._work.progress.touch()
-
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Decides whether the step that was just made is saved, and whether it was the last."""
         if state.global_step % self._work.spec.settings.updates:

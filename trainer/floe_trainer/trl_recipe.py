@@ -54,6 +54,7 @@ def _trainer(work: Work, device: str, tokenizer: PreTrainedTokenizerBase, reward
     from trl import GRPOTrainer
 
     model, adapter = _model(work, device)
+    model.register_forward_hook(lambda *_: work.progress.touch())  # sampling without vLLM can take longer than patience lasts
     return GRPOTrainer(
         model=model,
         args=config(work, device),

@@ -75,6 +75,7 @@ class _Run:
         self._work, self._home, self._model, self._scores = work, home, model, scores
         self._log = home / f"metrics-a{work.job.attempt}.jsonl"
         self._log.unlink(missing_ok=True)  # of this attempt, started again by a scheduler
+        self._scored = 0  # answers, at the last look
         self._logged = work.first_step  # the last step whose metrics were seen
         self._sealed: Checkpoint | None = None
         self._paths = verl_command.Paths(
@@ -132,6 +133,9 @@ class _Run:
         """Takes up what verl wrote since the last look: steps first, then a checkpoint of one of them."""
         if self._scores.failure:
             raise self._scores.failure
+        if self._scores.answers > self._scored:
+            self._scored = self._scores.answers
+            self._work.progress.touch()
         while (line := next(lines)) is not None:
             if made := verl_command.to_contract(line):
                 self._step(*made)

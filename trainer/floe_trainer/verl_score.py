@@ -34,6 +34,7 @@ class Scores:
         self._steps: dict[int, list[tuple[Answer, Verdict]]] = defaultdict(list)
         self._weights: dict[int, Weights] = {}
         self._counts: dict[int, tuple[int, int]] = {}
+        self.answers = 0  # scored by this attempt
         self.failure: Exception | None = None
 
     def score(self, step: int, answer: Answer) -> Verdict:
@@ -46,6 +47,7 @@ class Scores:
                 raise
             self._steps[step].append((answer, verdicts[0]))
             self._weights[step] = weights
+            self.answers += 1
             return verdicts[0]
 
     def state(self, step: int) -> RewardState:
