@@ -76,7 +76,7 @@ class _Run:
         self._log = home / f"metrics-a{work.job.attempt}.jsonl"
         self._log.unlink(missing_ok=True)  # of this attempt, started again by a scheduler
         self._scored = 0  # answers, at the last look
-        self._logged = work.first_step  # the last step whose metrics were seen
+        self._logged = self._finite = work.first_step  # the last step whose metrics were seen, and were finite
         self._sealed: Checkpoint | None = None
         self._paths = verl_command.Paths(
             train=home / "train.parquet",
@@ -136,13 +136,22 @@ class _Run:
         if self._scores.answers > self._scored:
             self._scored = self._scores.answers
             self._work.progress.touch()
-        while (line := next(lines)) is not None:
-            if made := verl_command.to_contract(line):
-                self._step(*made)
-        step = _latest(self._paths.checkpoints)
-        # verl saves a step before it logs it: a step is sealed once its loss is known to be finite.
-        if step is not None and self._logged >= step > (self._sealed.step if self._sealed else self._work.first_step):
-            self._sealed = self._seal(step)
+        try:
+            while (line := next(lines)) is not None:
+                if made := verl_command.to_contract(line):
+                    self._step(*made)
+        finally:
+            self._seal_newest()
+
+    def _seal_newest(self) -> None:
+        """Seals the newest step that verl has saved and logged. verl saves a step before it logs it, and only the log
+        tells whether its loss was finite."""
+        done = self._sealed.step if self._sealed else self._work.first_step
+        saved = [step for step in _saved(self._paths.checkpoints) if done < step <= self._finite]
+        if saved:
+            self._sealed = self._seal(max(saved))
+            for older in saved:
+                shutil.rmtree(self._paths.checkpoints / f"global_step_{older}", ignore_errors=True)
 
     def _step(self, step: int, said: dict[str, float | None]) -> None:
         if step <= self._logged:
@@ -155,6 +164,7 @@ class _Run:
         bad = [key for key in ("loss", "grad_norm") if key in said and said[key] is None]
         if bad:
             raise NotFinite(f"step {step}: {' and '.join(bad)} not finite. Its weights are not saved")
+        self._finite = step
 
     def _seal(self, step: int) -> Checkpoint:
         """verl's directory as a checkpoint of the contract: its own below state/, beside it the model that a server loads."""
@@ -208,13 +218,15 @@ def _verls(resume: Checkpoint) -> Path:
     return path
 
 
-def _latest(checkpoints: Path) -> int | None:
-    """The step that verl last finished saving."""
+def _saved(checkpoints: Path) -> list[int]:
+    """Steps that verl has finished saving and that are not sealed yet."""
     try:
         text = (checkpoints / "latest_checkpointed_iteration.txt").read_text().strip()
     except FileNotFoundError:
-        return None
-    return int(text) if text.isdigit() else None
+        return []
+    last = int(text) if text.isdigit() else 0
+    steps = [path.name.removeprefix("global_step_") for path in checkpoints.glob("global_step_*")]
+    return [int(step) for step in steps if step.isdigit() and int(step) <= last]
 
 
 def _name_base(config: Path, base: str) -> None:
