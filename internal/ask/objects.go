@@ -12,16 +12,19 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
 
 	"floe/internal/artifact"
 )
 
 // Objects is a journal in an artifact store: segments of answers under a prefix,
-// zstd of one JSON object a line. Any worker goes on with it. Answers that come at
-// about the same time share a segment.
+// zstd of one JSON object a line. Any worker goes on with it. Answers that come while
+// the store is busy with those before share a segment.
 type Objects struct {
 	store  artifact.Store
 	prefix string
+
+	storing sync.Mutex // held by the one that stores a segment
 
 	mu   sync.Mutex
 	open *segment // takes answers; nil: none waits
@@ -29,13 +32,9 @@ type Objects struct {
 
 var _ Journal = (*Objects)(nil)
 
-// How long an answer waits for others to share a segment, how many share one, and
-// how long a store may take. An answer takes a model seconds: a fraction of one
-// costs nothing, and saves most of the puts.
 const (
-	gather      = 200 * time.Millisecond
-	fullSegment = 256
-	putWithin   = time.Minute
+	putWithin = time.Minute
+	deletes   = 16 // at one time
 )
 
 // InStore is the journal under a prefix, such as steps/evaluate/<key>/answers.
@@ -45,11 +44,9 @@ func InStore(store artifact.Store, prefix string) *Objects {
 
 // segment is answers on their way into the store together.
 type segment struct {
-	lines   bytes.Buffer
-	answers int
-	full    chan struct{} // closed when it takes no more
-	stored  chan struct{} // closed when it is stored, or cannot be
-	err     error         // set before stored is closed
+	lines  bytes.Buffer
+	stored chan struct{} // closed when it is stored, or cannot be
+	err    error         // set before stored is closed
 }
 
 // Add implements Journal. The first answer of a segment stores it for all.
@@ -63,13 +60,8 @@ func (j *Objects) Add(ctx context.Context, a Answer) error {
 		<-s.stored
 		return s.err
 	}
-	t := time.NewTimer(gather)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-s.full:
-	case <-ctx.Done():
-	}
+	j.storing.Lock()
+	defer j.storing.Unlock()
 	j.detach(s)
 	s.err = j.put(context.WithoutCancel(ctx), s.lines.Bytes())
 	close(s.stored)
@@ -80,15 +72,10 @@ func (j *Objects) join(line []byte) (s *segment, first bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if first = j.open == nil; first {
-		j.open = &segment{full: make(chan struct{}), stored: make(chan struct{})}
+		j.open = &segment{stored: make(chan struct{})}
 	}
-	s = j.open
-	s.lines.Write(line)
-	if s.answers++; s.answers == fullSegment {
-		j.open = nil
-		close(s.full)
-	}
-	return s, first
+	j.open.lines.Write(line)
+	return j.open, first
 }
 
 // detach keeps more answers from joining.
@@ -166,9 +153,10 @@ func (j *Objects) Drop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
+	var calls errgroup.Group
+	calls.SetLimit(deletes)
 	for _, o := range listed {
-		errs = append(errs, j.store.Delete(ctx, o.Key))
+		calls.Go(func() error { return j.store.Delete(ctx, o.Key) })
 	}
-	return errors.Join(errs...)
+	return calls.Wait()
 }
