@@ -41,8 +41,8 @@ type Settings struct {
 	Status []string // prints a state, found by StateForm
 	Logs   []string // prints all that the job printed; empty: no logs
 	Stop   []string // ends the job; it may return before the job is gone
-	// Ask asks the job to save and end, where Stop kills at once; empty: Stop is
-	// called at first, and then only waited for.
+	// Ask asks the job to save and end. Empty: the job is given the grace to
+	// follow stop.requested, before Stop.
 	Ask []string
 	// Find prints the id of a job by its name, or nothing: for systems where a
 	// crash between submitting and hearing the id could lose it. Empty: there is
@@ -350,6 +350,8 @@ func (b *Backend) Stop(ctx context.Context, name string, grace time.Duration) er
 		if done, err := b.tell(ctx, rec, "ask", b.settings.Ask, grace, gone); done || err != nil {
 			return err
 		}
+	} else if done, err := record.Until(ctx, grace, gone); done || err != nil {
+		return err
 	}
 	done, err := b.tell(ctx, rec, "stop", b.settings.Stop, goneWithin, gone)
 	if err == nil && !done {

@@ -56,6 +56,12 @@ func TestBackend(t *testing.T) {
 	})
 }
 
+func TestBackendThatCanOnlyKill(t *testing.T) {
+	s := settings(t, t.TempDir(), t.TempDir())
+	s.Ask = nil
+	jobtest.Run(t, jobtest.World{Open: func(t *testing.T) job.Backend { return open(t, s) }})
+}
+
 // A line for a shell is what ssh wants.
 func TestBackendWithAShellsLine(t *testing.T) {
 	s := settings(t, t.TempDir(), t.TempDir())

@@ -42,8 +42,11 @@ type Settings struct {
 
 const (
 	defaultTimeout = 30 * time.Second
-	goneWithin     = 5 * time.Minute // after Ray was told to kill
-	digestKey      = "floe_spec_sha256"
+	// goneWithin is how long Ray may take to end a job. One that has not started
+	// it cannot withdraw: it ends as soon as it starts, or when it has waited for
+	// RAY_JOB_START_TIMEOUT_SECONDS, 15 minutes by default.
+	goneWithin = 20 * time.Minute
+	digestKey  = "floe_spec_sha256"
 )
 
 // New checks settings and returns the back end.
@@ -97,8 +100,7 @@ type submission struct {
 }
 
 type runtimeEnv struct {
-	Vars       map[string]string `json:"env_vars"`
-	WorkingDir string            `json:"working_dir,omitempty"`
+	WorkingDir string `json:"working_dir,omitempty"`
 }
 
 // Submit implements job.Backend. Ray refuses a second job of a name, in one of
@@ -122,19 +124,25 @@ func (b *Backend) Submit(ctx context.Context, r job.Request) (job.Status, error)
 
 func (b *Backend) submission(r job.Request) submission {
 	s := submission{
-		// Ray's shell makes way for the program: its exit code is the job's.
-		Entrypoint: "exec " + job.QuoteAll(r.Command), SubmissionID: r.Name(),
-		RuntimeEnv: runtimeEnv{Vars: map[string]string{}, WorkingDir: b.settings.WorkingDir},
-		Metadata:   map[string]string{digestKey: r.SpecSHA256, "floe_job": r.Job},
-		CPUs:       r.Resources.CPUs, GPUs: r.Resources.GPUs, Memory: r.Resources.MemoryBytes, Resources: b.settings.Resources,
+		Entrypoint: entrypoint(r), SubmissionID: r.Name(), RuntimeEnv: runtimeEnv{WorkingDir: b.settings.WorkingDir},
+		Metadata: map[string]string{digestKey: r.SpecSHA256, "floe_job": r.Job},
+		CPUs:     r.Resources.CPUs, GPUs: r.Resources.GPUs, Memory: r.Resources.MemoryBytes, Resources: b.settings.Resources,
 	}
 	if n := b.settings.EntrypointGPUs; n != nil {
 		s.GPUs = *n
 	}
-	for _, v := range r.Environ() {
-		s.RuntimeEnv.Vars[v.Name] = v.Value
-	}
 	return s
+}
+
+// entrypoint is a line for Ray's shell, which makes way for the program: its
+// exit code is the job's. The variables are part of the line, as Ray would expand
+// what looks like other variables in the ones that it is given.
+func entrypoint(r job.Request) string {
+	words := []string{"exec", "env"}
+	for _, v := range r.Environ() {
+		words = append(words, v.Name+"="+v.Value)
+	}
+	return job.QuoteAll(append(words, r.Command...))
 }
 
 // adopt finds the job of a request, if it has the same spec.
