@@ -10,7 +10,7 @@ STAMP   := -X floe/internal/version.version=$(VERSION) -X floe/internal/version.
 SPEC    ?= examples/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev check test test-devstack test-trainer test-slurm test-ray lint-trainer race lint workflowcheck vet tidy fuzz bench schema histories cover clean
+.PHONY: help build demo dev check test test-devstack test-trainer test-slurm test-ray test-serve lint-trainer race lint workflowcheck vet tidy fuzz bench schema histories cover clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ test-slurm: ## the Slurm back end, against a one-node Slurm from Debian's packag
 
 test-ray: ## the Ray back end, against a local Ray (the first time this fetches 200 MB of packages)
 	scripts/test-ray $(ARGS)
+
+test-serve: $(TRAINER)/floe-trainer-installed ## serving, with a real vLLM on the CPU (the first time fetches 700 MB of packages)
+	scripts/test-serve $(ARGS)
 
 lint-trainer: $(TRAINER)/floe-trainer-installed ## ruff and mypy on the Python trainer
 	cd trainer && .venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
