@@ -225,8 +225,8 @@ func (b binder) object(n node, into reflect.Value, path string) {
 			b.add(at, "unknown key; want one of %s", strings.Join(keys(t), ", "))
 		}
 	}
-	for i := range t.NumField() {
-		if k := key(t.Field(i)); !found[k] && t.Field(i).Tag.Get("job") != "optional" {
+	for field := range t.Fields() {
+		if k := key(field); !found[k] && field.Tag.Get("job") != "optional" {
 			b.add(join(path, k), "missing")
 		}
 	}

@@ -145,7 +145,7 @@ func TestANameFollowsFromStepAndAttempt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := job.Name(job.JobName(id), 3)
+	name := job.Name(job.ForStep(id), 3)
 	if want := "train-" + id.Key[:20] + "-a3"; name != want || job.CheckName(name) != nil {
 		t.Errorf("got %s, %v; want %s", name, job.CheckName(name), want)
 	}

@@ -13,7 +13,7 @@ import (
 
 // Request is all that a back end needs to start an attempt.
 type Request struct {
-	Job        string        `json:"job"`     // name of the job, from JobName
+	Job        string        `json:"job"`     // name of the job, from ForStep
 	Attempt    int           `json:"attempt"` // from 1
 	Command    []string      `json:"command"` // argument vector of the trainer, passed on as it is
 	Spec       string        `json:"spec"`    // path or s3:// address of spec.json
@@ -40,8 +40,8 @@ type Resources struct {
 	Wall        time.Duration `json:"wall,omitempty"` // longest time that an attempt may run
 }
 
-// JobName names the job of a step. Equal steps are equal work, so they share it.
-func JobName(id experiment.StepID) string {
+// ForStep names the job of a step. Equal steps are equal work, so they share it.
+func ForStep(id experiment.StepID) string {
 	const digits = 20 // 80 bits of the key tell jobs apart and leave the name short
 	return fmt.Sprintf("%s-%.*s", id.Kind, digits, id.Key)
 }

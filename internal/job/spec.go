@@ -139,8 +139,11 @@ func (s Spec) Validate() error {
 	f := faults{name: "spec"}
 	f.want(s.Schema == SpecSchema, "schema", s.Schema, SpecSchema)
 	for _, t := range []struct{ path, value string }{
-		{"trainer", s.Trainer}, {"base_model.uri", s.BaseModel.URI}, {"dataset.uri", s.Dataset.URI},
-		{"reward.environment", s.Reward.Environment}, {"seed", s.Seed},
+		{"trainer", s.Trainer},
+		{"base_model.uri", s.BaseModel.URI},
+		{"dataset.uri", s.Dataset.URI},
+		{"reward.environment", s.Reward.Environment},
+		{"seed", s.Seed},
 	} {
 		f.want(t.value != "", t.path, t.value, "a text that is not empty")
 	}

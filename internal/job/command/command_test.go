@@ -214,13 +214,13 @@ func TestACommandThatDoesNotAnswerIsGivenUp(t *testing.T) {
 
 func TestBadSettingsAreAllNamed(t *testing.T) {
 	_, err := command.New(command.Settings{
-		Submit: []string{"run", "{nmae}", "{command...} x", "{argv...}"}, Logs: []string{"{"},
+		Submit: []string{"run", "{naem}", "{command...} x", "{argv...}"}, Logs: []string{"{"},
 		StateForm: "(", States: map[string]job.State{"A": "finished"},
 	})
 	if err == nil {
 		t.Fatal("bad settings were taken; want an error")
 	}
-	for _, want := range []string{"root", "{nmae}", "{command...} x", "{argv...}", "logs", "status: no command", "stop: no command", "state_form", `"finished"`} {
+	for _, want := range []string{"root", "{naem}", "{command...} x", "{argv...}", "logs", "status: no command", "stop: no command", "state_form", `"finished"`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not named in:\n%v", want, err)
 		}

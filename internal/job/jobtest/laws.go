@@ -66,7 +66,7 @@ func (s *suite) argumentsArrive() {
 
 func (s *suite) mustRead(t task, name string, into any) {
 	s.Helper()
-	body, err := os.ReadFile(filepath.Join(t.Dir, name))
+	body, err := os.ReadFile(filepath.Join(t.Dir, name)) //nolint:gosec // a folder of the suite
 	if err == nil {
 		err = json.Unmarshal(body, into)
 	}
@@ -146,13 +146,13 @@ func (s *suite) aBadRequestIsRefused() {
 
 func (s *suite) whatNobodySubmittedIsUnknown() {
 	name := s.task("").Name()
-	if st, err := s.Backend.Status(s.Context(), name); !errors.Is(err, job.ErrUnknown) {
+	if st, err := s.Status(s.Context(), name); !errors.Is(err, job.ErrUnknown) {
 		s.Errorf("status is %s, %v; want ErrUnknown", st, err)
 	}
 	if err := s.Logs(s.Context(), name, job.LogOptions{Follow: true}, io.Discard); !errors.Is(err, job.ErrUnknown) {
 		s.Errorf("logs: %v; want ErrUnknown", err)
 	}
-	if err := s.Backend.Stop(s.Context(), name, time.Minute); err != nil {
+	if err := s.Stop(s.Context(), name, time.Minute); err != nil {
 		s.Errorf("stop: %v; want no error", err)
 	}
 }

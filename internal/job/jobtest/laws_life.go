@@ -64,7 +64,7 @@ func (s *suite) stoppingTheEnded() {
 	s.submit(t)
 	before := s.end(t)
 	for range 2 {
-		if err := s.Backend.Stop(s.Context(), t.Name(), time.Minute); err != nil {
+		if err := s.Stop(s.Context(), t.Name(), time.Minute); err != nil {
 			s.Fatal(err)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -79,36 +78,16 @@ func Run(t *testing.T, w World) {
 	}
 }
 
-var (
-	buildOnce sync.Once
-	built     string
-	buildErr  error
-)
-
-// build compiles the job that the suite starts, once for a test program.
+// build compiles the job that the suite starts.
 func build(t *testing.T) string {
 	t.Helper()
-	buildOnce.Do(func() {
-		var dir string
-		if dir, buildErr = os.MkdirTemp("", "jobtest"); buildErr != nil {
-			return
-		}
-		// Other users may have to run it.
-		if buildErr = os.Chmod(dir, 0o755); buildErr != nil { //nolint:gosec // it holds a program, no secret
-			return
-		}
-		built = filepath.Join(dir, "trainer")
-		cmd := exec.Command("go", "build", "-o", built, "floe/internal/job/jobtest/trainer") //nolint:gosec // our own package
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Log(string(out))
-			buildErr = err
-		}
-	})
-	if buildErr != nil {
-		t.Fatalf("build the suite's job: %v", buildErr)
+	to := filepath.Join(t.TempDir(), "trainer")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", to, "floe/internal/job/jobtest/trainer") //nolint:gosec // our own package
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build the suite's job: %v\n%s", err, out)
 	}
-	return built
+	return to
 }
 
 type suite struct {
@@ -172,7 +151,7 @@ func (s *suite) dumpOnFailure(dir string) {
 		return
 	}
 	for _, name := range []string{"starts", "progress.json", "failure"} {
-		if body, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+		if body, err := os.ReadFile(filepath.Join(dir, name)); err == nil { //nolint:gosec // a folder of the suite
 			s.Logf("%s:\n%s", name, body)
 		}
 	}
@@ -192,14 +171,14 @@ func (s *suite) submit(t task) job.Status {
 func (s *suite) tidy(t task) {
 	ctx, cancel := contextWithin(Patience)
 	defer cancel()
-	if err := s.Backend.Stop(ctx, t.Name(), 0); err != nil {
+	if err := s.Stop(ctx, t.Name(), 0); err != nil {
 		s.Errorf("stop after the law: %v", err)
 	}
 }
 
 func (s *suite) status(t task) job.Status {
 	s.Helper()
-	st, err := s.Backend.Status(s.Context(), t.Name())
+	st, err := s.Status(s.Context(), t.Name())
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -262,7 +241,7 @@ func (s *suite) until(what string, holds func() bool) {
 // lines of a file of the job.
 func (s *suite) lines(t task, name string) []string {
 	s.Helper()
-	body, err := os.ReadFile(filepath.Join(t.Dir, name))
+	body, err := os.ReadFile(filepath.Join(t.Dir, name)) //nolint:gosec // a folder of the suite
 	if err != nil {
 		return nil
 	}

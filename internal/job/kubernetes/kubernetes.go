@@ -69,6 +69,7 @@ func New(s Settings) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes back end: %w", err)
 	}
+	rest.ContentType = "application/json" // what every server and every proxy between understands
 	if s.Namespace == "" {
 		if s.Namespace, _, err = config.Namespace(); err != nil {
 			return nil, fmt.Errorf("kubernetes back end: %w", err)

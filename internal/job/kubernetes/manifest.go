@@ -22,7 +22,7 @@ func (b *Backend) manifest(r job.Request) (*batchv1.Job, error) {
 	}
 	fill(c, r, corev1.ResourceName(b.settings.GPUResource))
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
-	pod.Spec.TerminationGracePeriodSeconds = ptr(max(1, int64(r.Grace.Seconds())))
+	pod.Spec.TerminationGracePeriodSeconds = new(max(1, int64(r.Grace.Seconds())))
 	labels := map[string]string{managedByLabel: "floe"}
 	held := b.settings.Queue != ""
 	if held {
@@ -38,22 +38,22 @@ func (b *Backend) manifest(r job.Request) (*batchv1.Job, error) {
 			Annotations: map[string]string{digestNote: r.SpecSHA256, "floe/job": r.Job},
 		},
 		Spec: batchv1.JobSpec{
-			Template: pod, Completions: ptr(int32(1)), Parallelism: ptr(int32(1)),
+			Template: pod, Completions: new(int32(1)), Parallelism: new(int32(1)),
 			// A program that ends badly is judged by floe, which starts the next
 			// attempt; one that lost its machine is started again by Kubernetes.
-			BackoffLimit: ptr(int32(0)),
+			BackoffLimit: new(int32(0)),
 			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 				Action:          batchv1.PodFailurePolicyActionIgnore,
 				OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 			}}},
 			// Two pods must never train the same job, not even while one ends.
-			PodReplacementPolicy:    ptr(batchv1.Failed),
-			TTLSecondsAfterFinished: ptr(int32(min(b.settings.Keep.Seconds(), math.MaxInt32))),
-			Suspend:                 ptr(held), // until Kueue lets it go
+			PodReplacementPolicy:    new(batchv1.Failed),
+			TTLSecondsAfterFinished: new(int32(min(b.settings.Keep.Seconds(), math.MaxInt32))),
+			Suspend:                 new(held), // until Kueue lets it go
 		},
 	}
 	if wall := r.Resources.Wall; wall > 0 {
-		j.Spec.ActiveDeadlineSeconds = ptr(max(1, int64(wall.Seconds())))
+		j.Spec.ActiveDeadlineSeconds = new(max(1, int64(wall.Seconds())))
 	}
 	return j, nil
 }
@@ -91,5 +91,3 @@ func merged(a, b map[string]string) map[string]string {
 	maps.Copy(m, b)
 	return m
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -28,7 +28,7 @@ type submission struct {
 func submitAndWait(text string) int {
 	var s submission
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stdout, err)
 		return 1
 	}
 	b, err := process.New(process.Settings{Root: s.Root})
@@ -36,10 +36,10 @@ func submitAndWait(text string) int {
 		_, err = b.Submit(context.Background(), s.Request)
 	}
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stdout, err)
 		return 1
 	}
-	fmt.Println("submitted")
+	fmt.Fprintln(os.Stdout, "submitted")
 	select {}
 }
 

