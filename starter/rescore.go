@@ -253,4 +253,3 @@ func (a *app) readStored(ctx context.Context, e env.Environment, tasks, answers 
 	}
 	return nil
 }
-

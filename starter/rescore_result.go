@@ -62,19 +62,19 @@ func (s storedSet) rescore(ctx context.Context) (rescoredSet, error) {
 	return r, nil
 }
 
-func (r *rescoredSet) add(a storedAnswer, now env.Verdict) {
-	r.Answers++
-	r.Now.add(now)
-	r.Classes.Count(a.Answer, nil)
+func (s *rescoredSet) add(a storedAnswer, now env.Verdict) {
+	s.Answers++
+	s.Now.add(now)
+	s.Classes.Count(a.Answer, nil)
 	if a.Verdict == nil {
-		r.Unjudged++
+		s.Unjudged++
 		return
 	}
-	r.Before.add(*a.Verdict)
-	r.After.add(now)
+	s.Before.add(*a.Verdict)
+	s.After.add(now)
 	if fields := ask.Changed(*a.Verdict, now); len(fields) > 0 {
-		r.Changed++
-		r.Changes = append(r.Changes, rescoredAnswer{a.ID, fields, *a.Verdict, now})
+		s.Changed++
+		s.Changes = append(s.Changes, rescoredAnswer{a.ID, fields, *a.Verdict, now})
 	}
 }
 

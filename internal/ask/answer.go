@@ -92,20 +92,21 @@ func (t *Tally) Count(a Answer, price Price) {
 
 // String is a tally as a person reads it.
 func (t Tally) String() string {
-	text := fmt.Sprintf("%d answered: %d ok", t.Answered, t.OK)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d answered: %d ok", t.Answered, t.OK)
 	for _, c := range []struct {
 		n    int
 		what Class
 	}{{t.Truncated, ClassTruncated}, {t.Refused, ClassRefused}, {t.Empty, ClassEmpty}} {
 		if c.n > 0 {
-			text += fmt.Sprintf(", %d %s", c.n, c.what)
+			fmt.Fprintf(&text, ", %d %s", c.n, c.what)
 		}
 	}
-	text += fmt.Sprintf("; %d tokens", t.SpentTokens)
+	fmt.Fprintf(&text, "; %d tokens", t.SpentTokens)
 	if t.Cost > 0 {
-		text += fmt.Sprintf(", %.4f money", t.Cost)
+		fmt.Fprintf(&text, ", %.4f money", t.Cost)
 	}
-	return text
+	return text.String()
 }
 
 // Price is the money for tokens of a prompt and of its completion; nil where it is

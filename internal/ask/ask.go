@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -193,7 +194,7 @@ func (r *run) most(i int) Answer {
 func (r *run) one(ctx context.Context, i int) (Answer, error) {
 	item := r.items[i]
 	q := r.plan.Request
-	q.Messages = append(q.Messages[:len(q.Messages):len(q.Messages)], endpoint.Message{Role: endpoint.RoleUser, Content: item.Prompt})
+	q.Messages = append(slices.Clip(q.Messages), endpoint.Message{Role: endpoint.RoleUser, Content: item.Prompt})
 	q.Seed = r.plan.ItemSeed(item.ID)
 	a := Answer{ID: item.ID, Seed: q.Seed}
 	err := r.endpoint.Clock.Persist(ctx, r.plan.Seed+"/"+item.ID, func() *endpoint.Trouble {

@@ -34,11 +34,11 @@ func askAsProgram(url, journal string) int {
 	}
 	j, err := ask.OpenFile(journal)
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stdout, err)
 		return 1
 	}
 	if _, _, err := ask.Run(context.Background(), e, plan(), questions(200), j, ask.Watch{}); err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stdout, err)
 		return 1
 	}
 	return 0

@@ -70,7 +70,7 @@ func (a admin) call(ctx context.Context, within time.Duration, method, path stri
 }
 
 func (a admin) send(r *http.Request) ([]byte, error) {
-	resp, err := adminClient.Do(r)
+	resp, err := adminClient.Do(r) //nolint:gosec // the server that settings name
 	if err != nil {
 		if at, ok := errors.AsType[*url.Error](err); ok {
 			err = at.Err // without the URL

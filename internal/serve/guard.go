@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -62,8 +63,11 @@ func guard(file, dir string, stderr io.Writer) (int, error) {
 		return exitBroken, err
 	}
 	var g guarded
-	if err := json.Unmarshal(body, &g); err != nil || len(g.Command) == 0 {
-		return exitBroken, fmt.Errorf("%s holds no command: %w", file, err)
+	if err := json.Unmarshal(body, &g); err != nil {
+		return exitBroken, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(g.Command) == 0 {
+		return exitBroken, fmt.Errorf("%s holds no command", file)
 	}
 	lease, err := watchLease(dir, g.Linger)
 	if err != nil {
@@ -100,7 +104,7 @@ func (g guarded) start(dir string) (*exec.Cmd, error) {
 		argv[i] = strings.ReplaceAll(arg, portHole, port)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:gosec,noctx // it is what the user wants to run, until it is told to end
-	cmd.Env = append(os.Environ(), g.Env...)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), ours), g.Env...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = diesWithUs()
 	if err := cmd.Start(); err != nil {
@@ -114,6 +118,14 @@ func (g guarded) start(dir string) (*exec.Cmd, error) {
 		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
 	return cmd, nil
+}
+
+// secrets are variables of the worker that are none of a model server's business. A
+// key of vLLM's own would keep us out of it.
+var secrets = []string{"OPENAI_", "AWS_", "TEMPORAL_", "FLOE_", "VLLM_API_KEY"}
+
+func ours(variable string) bool {
+	return slices.ContainsFunc(secrets, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
 }
 
 // watchServer waits for the server's end and brings it about. Killing it, where it

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -97,7 +98,8 @@ func (s *local) Start(ctx context.Context) error {
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), err)
 		}
-		return fmt.Errorf("start server %s: %w", s.settings.Name, err)
+		// It may still become ready: who tries again before its guard ends it adopts it.
+		return fmt.Errorf("start server %s: %w", s.settings.Name, errors.Join(err, s.release()))
 	}
 }
 
@@ -162,7 +164,7 @@ func (s *local) request(attempt int) (job.Request, error) {
 		}
 	}
 	return job.Request{
-		Job: s.job(), Attempt: attempt, Command: append(s.Guard[:len(s.Guard):len(s.Guard)], spec),
+		Job: s.job(), Attempt: attempt, Command: append(slices.Clip(s.Guard), spec),
 		Spec: spec, SpecSHA256: sum, Dir: s.dir(attempt), Grace: stopGrace,
 	}, nil
 }
@@ -367,17 +369,8 @@ func (s *local) release() error {
 func (s *local) Stop(ctx context.Context, grace time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for n := 1; ; n++ {
-		name := job.Name(s.job(), n)
-		st, err := s.Jobs.Status(ctx, name)
-		if errors.Is(err, job.ErrUnknown) {
-			return s.release()
-		}
-		if err == nil && !st.State.Final() {
-			err = s.Jobs.Stop(ctx, name, grace)
-		}
-		if err != nil {
-			return fmt.Errorf("stop server %s: %w", s.settings.Name, err)
-		}
+	if err := s.end(ctx, s.settings.Name, grace); err != nil {
+		return err
 	}
+	return s.release()
 }

@@ -58,6 +58,15 @@ func realAdapters(t *testing.T) []serve.Checkpoint {
 	return list
 }
 
+// logged shows the end of a server's log where a test has failed.
+func logged(t *testing.T, root string, s serve.Settings) {
+	t.Cleanup(func() {
+		if body, err := os.ReadFile(filepath.Join(root, "jobs", "serve-"+s.Name+"-a1", "log")); t.Failed() && err == nil {
+			t.Logf("the end of the server's log:\n%s", body[max(0, len(body)-8000):])
+		}
+	})
+}
+
 // continued is what a model makes of a prompt, always the same.
 func continued(t *testing.T, m serve.Served) string {
 	t.Helper()
@@ -73,6 +82,7 @@ func continued(t *testing.T, m serve.Served) string {
 func TestARealVLLMServesBaseAndCheckpointsAndIsAdopted(t *testing.T) {
 	root, s := t.TempDir(), realVLLM(t)
 	adapters := realAdapters(t)
+	logged(t, root, s)
 	begun := time.Now()
 	kill := worker(t, root, "hold", s) // a worker starts it, and is killed
 	t.Logf("started within %s", time.Since(begun).Round(time.Second))
@@ -209,4 +219,3 @@ func TestARealLlamaCppServerIsStartedProvenAskedAndEnded(t *testing.T) {
 		t.Errorf("after the stop there are %v", left)
 	}
 }
-

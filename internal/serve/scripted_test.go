@@ -41,7 +41,7 @@ func flagOf(args []string, flag string) string {
 
 func serveScripted(kind string, args []string) int {
 	if os.Getenv(envBroken) != "" {
-		fmt.Println("RuntimeError: no device was found")
+		fmt.Fprintln(os.Stdout, "RuntimeError: no device was found")
 		return 3
 	}
 	if os.Getenv(envStubborn) != "" {
@@ -62,7 +62,7 @@ func serveScripted(kind string, args []string) int {
 		s.model = root
 	}
 	err := http.ListenAndServe(flagOf(args, "--host")+":"+flagOf(args, "--port"), s.routes())
-	fmt.Println(err)
+	fmt.Fprintln(os.Stdout, err)
 	return 1
 }
 
@@ -184,6 +184,6 @@ func (s *scripted) answer(w http.ResponseWriter, r *http.Request) {
 		reply(w, map[string]any{"error": map[string]any{"message": fmt.Sprintf("asleep %t, no model %s", s.asleep, q.Model)}})
 		return
 	}
-	text := fmt.Sprintf("pid %d model %s adapter %q gpus %q args %q", os.Getpid(), s.model, dir, os.Getenv("CUDA_VISIBLE_DEVICES"), os.Args[3:])
+	text := fmt.Sprintf("pid %d model %s adapter %q gpus %q key %q args %q", os.Getpid(), s.model, dir, os.Getenv("CUDA_VISIBLE_DEVICES"), os.Getenv("OPENAI_API_KEY"), os.Args[3:])
 	reply(w, map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": text}, "finish_reason": "stop"}}})
 }

@@ -120,6 +120,7 @@ func until(t *testing.T, what string, holds func() bool) {
 }
 
 func TestEveryKindIsStartedProvenAskedAndEnded(t *testing.T) {
+	t.Parallel()
 	for _, kind := range serve.Kinds() {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -178,10 +179,10 @@ func work(text, how string) int {
 		err = server.Release()
 	}
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stdout, err)
 		return 1
 	}
-	fmt.Println("started")
+	fmt.Fprintln(os.Stdout, "started")
 	select {}
 }
 
@@ -335,5 +336,40 @@ func TestWrongSettingsAreToldAtOnce(t *testing.T) {
 	}
 	if _, err := l.Server(serve.Settings{Name: "one", Kind: "magic", Model: "m"}); err == nil || !strings.Contains(err.Error(), "llamacpp, llamacpp-python, sglang, vllm") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestOurKeysDoNotReachAServer(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "a-key-that-is-ours")
+	server := opened(t, t.TempDir(), settings("vllm"))
+	started(t, server)
+	if said := says(t, server.Base()); !strings.Contains(said, `key ""`) {
+		t.Errorf("the server has the variables %s", said)
+	}
+}
+
+func TestWhatOthersLeftIsSweptAway(t *testing.T) {
+	root, s := t.TempDir(), settings("vllm")
+	s.Name = "exp-one"
+	worker(t, root, "hold", s)() // killed
+	s.Name = "exp-two"
+	kept := opened(t, root, s)
+	started(t, kept)
+	l, err := local(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Sweep(t.Context(), "exp-", func(name string) bool { return name == "exp-two" }, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := l.Jobs.Status(t.Context(), "serve-exp-one-a1"); err != nil || !st.State.Final() {
+		t.Errorf("%s, %v; want it ended", st, err)
+	}
+	says(t, kept.Base())
+	if err := l.Sweep(t.Context(), "", func(string) bool { return false }, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Health(t.Context()); err == nil {
+		t.Error("a server that was swept away is healthy")
 	}
 }
