@@ -72,6 +72,8 @@ const (
 	pollStart = 200 * time.Millisecond
 	stopGrace = 30 * time.Second
 	logTail   = 4 << 10
+
+	watchEvery = time.Second
 )
 
 // Start implements Server.
@@ -181,7 +183,7 @@ func (s *local) ready(ctx context.Context) error {
 			return errors.Join(err, last)
 		}
 		if st.State.Final() {
-			return fmt.Errorf("%w: %s; the end of its log:\n%s", errEnded, st, s.tail(ctx))
+			return fmt.Errorf("%w: %s; the end of its log:\n%s", errEnded, st, s.tail(ctx, job.Name(s.job(), s.attempt)))
 		}
 		if last = s.look(ctx); last == nil {
 			return s.prove(ctx)
@@ -225,9 +227,9 @@ func (s *local) prove(ctx context.Context) error {
 	return s.dialect.verify(ctx, s.admin(), s.settings)
 }
 
-func (s *local) tail(ctx context.Context) string {
+func (s *local) tail(ctx context.Context, name string) string {
 	var log bytes.Buffer
-	if err := s.Jobs.Logs(context.WithoutCancel(ctx), job.Name(s.job(), s.attempt), job.LogOptions{}, &log); err != nil {
+	if err := s.Jobs.Logs(context.WithoutCancel(ctx), name, job.LogOptions{}, &log); err != nil {
 		return "(" + err.Error() + ")"
 	}
 	text := log.Bytes()
@@ -278,7 +280,29 @@ func (s *local) WarmUp(ctx context.Context, model string) error {
 	if err != nil {
 		return err
 	}
-	return warmUp(ctx, s.at(a, model))
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.watchEnd(ctx, cancel)
+	}()
+	err = warmUp(ctx, s.at(a, model))
+	cancel(nil)
+	<-done
+	return err
+}
+
+// watchEnd cancels what waits for a server once the server has ended: the first
+// question is what brings many down, and nobody answers the next.
+func (s *local) watchEnd(ctx context.Context, cancel context.CancelCauseFunc) {
+	s.mu.Lock()
+	name := job.Name(s.job(), s.attempt)
+	s.mu.Unlock()
+	for pause(ctx, watchEvery) == nil {
+		if st, err := s.Jobs.Status(ctx, name); err == nil && st.State.Final() {
+			cancel(fmt.Errorf("%w: %s; the end of its log:\n%s", errEnded, st, s.tail(ctx, name)))
+		}
+	}
 }
 
 // Base implements Server.

@@ -29,6 +29,7 @@ const (
 	envWrongRoot = "SCRIPTED_ROOT" // it says that this is its model
 	envBroken    = "SCRIPTED_BROKEN"
 	envStubborn  = "SCRIPTED_STUBBORN" // SIGTERM does not end it
+	envFragile   = "SCRIPTED_FRAGILE"  // the first question ends it
 )
 
 // flagOf finds a flag's value in an argument vector.
@@ -176,6 +177,10 @@ func (s *scripted) unload(w http.ResponseWriter, r *http.Request) {
 func (s *scripted) answer(w http.ResponseWriter, r *http.Request) {
 	var q struct{ Model string }
 	_ = json.NewDecoder(r.Body).Decode(&q)
+	if os.Getenv(envFragile) != "" {
+		fmt.Fprintln(os.Stdout, "EngineDeadError: out of memory")
+		os.Exit(1)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	dir, adapted := s.adapters[strings.TrimPrefix(q.Model, s.served+":")]

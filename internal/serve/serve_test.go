@@ -323,6 +323,19 @@ func TestAServerThatCannotStartSaysWhy(t *testing.T) {
 	}
 }
 
+func TestAServerThatItsFirstQuestionEndsSaysWhy(t *testing.T) {
+	s := settings("vllm")
+	s.Env = []string{envFragile + "=1"}
+	server := opened(t, t.TempDir(), s)
+	started(t, server)
+	err := server.WarmUp(t.Context(), server.Base().Model)
+	for _, want := range []string{"warm up base", "exit code 1", "EngineDeadError: out of memory"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}
+
 func TestWrongSettingsAreToldAtOnce(t *testing.T) {
 	l, err := local(t.TempDir())
 	if err != nil {
