@@ -1,6 +1,7 @@
 # floe: `make demo` shows it, `make check` tests it.
 
 GO      ?= go
+PYTHON  ?= python3
 BIN     := bin
 VERSION := $(shell git describe --tags --always 2>/dev/null || echo dev)
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
@@ -9,7 +10,7 @@ STAMP   := -X floe/internal/version.version=$(VERSION) -X floe/internal/version.
 SPEC    ?= examples/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev check test test-devstack test-model proof race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale clean
+.PHONY: help build demo dev check test test-devstack test-model test-trainer test-slurm test-ray test-serve lint-trainer proof race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +40,29 @@ test-devstack: ## the development stack's tests
 
 test-model: ## have a small real language model design, in every context (opt-in: builds llama.cpp, takes an hour or so)
 	@scripts/test-model
+
+TRAINER := trainer/.venv/bin
+
+# The first time this fetches 2.5 GB of packages: on x86-64 PyTorch comes with CUDA only.
+$(TRAINER)/floe-trainer-installed: trainer/requirements/cpu.txt
+	$(PYTHON) -m venv trainer/.venv
+	$(TRAINER)/python -m pip install --quiet --no-deps -r trainer/requirements/cpu.txt
+	@touch $@
+
+test-trainer: build $(TRAINER)/floe-trainer-installed ## the Python trainer: unit tests, and whole jobs with TRL on the CPU
+	cd trainer && HF_HUB_OFFLINE=1 .venv/bin/python -m pytest $(ARGS)
+
+test-slurm: ## the Slurm back end, against a one-node Slurm from Debian's packages (needs root)
+	scripts/test-slurm $(ARGS)
+
+test-ray: ## the Ray back end, against a local Ray (the first time this fetches 200 MB of packages)
+	scripts/test-ray $(ARGS)
+
+test-serve: $(TRAINER)/floe-trainer-installed ## serving, with a real vLLM on the CPU (the first time fetches 700 MB of packages)
+	scripts/test-serve $(ARGS)
+
+lint-trainer: $(TRAINER)/floe-trainer-installed ## ruff and mypy on the Python trainer
+	cd trainer && .venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
 
 lint: vet ## golangci-lint with the import rules, and gofmt
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...

@@ -8,6 +8,6 @@ func (a *app) environmentCmds() []*cobra.Command {
 	return []*cobra.Command{
 		a.solveCmd(), a.datasetCmd(),
 		a.scoreCmd(), a.renderCmd(),
-		a.benchmarkCmd(),
+		a.benchmarkCmd(), a.rescoreCmd(),
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"floe/internal/connect"
 	"floe/internal/endpoint"
+	"floe/internal/job/process"
 	"floe/internal/temporalclient"
 	"floe/internal/version"
 	"floe/workflows"
@@ -35,10 +36,17 @@ const (
 const uploadsAfter = 24 * time.Hour
 
 func main() {
+	if supervises(os.Args) {
+		os.Exit(process.Supervise(os.Args[2], os.Stderr))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
+
+// supervises reports whether the worker started this process to keep a job that
+// must outlive it (internal/job/process).
+func supervises(args []string) bool { return len(args) == 3 && args[1] == process.Verb }
 
 // settings are what a person can choose about a worker.
 type settings struct {

@@ -1,0 +1,79 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"floe/internal/job"
+	"floe/internal/job/record"
+)
+
+// Stop implements job.Backend.
+func (b *Backend) Stop(ctx context.Context, name string, grace time.Duration) error {
+	rec, err := record.Open(b.settings.Root, name)
+	if errors.Is(err, job.ErrUnknown) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if done, err := b.forbid(ctx, rec); done || err != nil {
+		return err
+	}
+	gone := func(ctx context.Context) (bool, error) {
+		s, err := b.Status(ctx, name)
+		return s.State.Final(), err
+	}
+	if done, err := gone(ctx); done || err != nil {
+		return err
+	}
+	if len(b.settings.Ask) > 0 {
+		if done, err := b.tell(ctx, rec, "ask", b.settings.Ask, grace, gone); done || err != nil {
+			return err
+		}
+	} else if done, err := record.Until(ctx, grace, gone); done || err != nil {
+		return err
+	}
+	done, err := b.tell(ctx, rec, "stop", b.settings.Stop, goneWithin, gone)
+	if err == nil && !done {
+		err = fmt.Errorf("%s is still there %s after it was stopped", name, goneWithin)
+	}
+	return err
+}
+
+// forbid makes sure that an attempt which was not submitted never will be.
+func (b *Backend) forbid(ctx context.Context, rec record.Record) (done bool, err error) {
+	unlock, err := rec.Lock()
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	if _, ok, err := b.known(ctx, rec); ok || err != nil {
+		return false, err
+	}
+	code, now := job.ExitTerm, time.Now().UTC()
+	s := job.Status{Name: rec.Name, State: job.Ended, ExitCode: &code, Reason: "stopped before it was submitted", Started: now, Ended: now}
+	return true, errors.Join(rec.Write(fileEnd, s), rec.Write(fileSubmitted, submitted{Time: now}))
+}
+
+// tell runs a command and waits for the end of the job. That the command failed
+// matters only if the job is still there.
+func (b *Backend) tell(ctx context.Context, rec record.Record, what string, argv []string, wait time.Duration, gone func(context.Context) (bool, error)) (bool, error) {
+	r, err := rec.Request()
+	if err != nil {
+		return false, err
+	}
+	var was submitted
+	if _, err := rec.Read(fileSubmitted, &was); err != nil {
+		return false, err
+	}
+	if _, err := b.call(ctx, what, argv, values(r, was.ID)); err != nil {
+		if done, again := gone(ctx); done && again == nil {
+			return true, nil
+		}
+		return false, err
+	}
+	return record.Until(ctx, wait, gone)
+}

@@ -1,0 +1,59 @@
+// Package files is where a worker sees a job's directory: on a disk that it
+// shares with the job, or in the store that the job keeps its files in.
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"floe/internal/job"
+)
+
+// Disk is a job's directory on a disk that worker and job share.
+func Disk(dir string) job.Files { return disk{dir} }
+
+type disk struct{ dir string }
+
+// Open implements fs.FS.
+func (d disk) Open(name string) (fs.File, error) {
+	f, err := os.DirFS(d.dir).Open(name)
+	if errors.Is(err, syscall.ENOTDIR) { // below what is a file there is nothing
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return f, err
+}
+
+// Put implements job.Files.
+func (d disk) Put(_ context.Context, name string, body []byte) error {
+	if !fs.ValidPath(name) {
+		return fmt.Errorf("put %q: want a path below the job's directory", name)
+	}
+	to := filepath.Join(d.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o750); err != nil {
+		return err
+	}
+	return WriteAtomic(to, body)
+}
+
+// WriteAtomic replaces a file in one move: a crash leaves the old one or the new
+// one, also after a power cut.
+func WriteAtomic(path string, body []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(body)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

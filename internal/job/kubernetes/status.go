@@ -1,0 +1,219 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"floe/internal/job"
+	"floe/internal/job/record"
+)
+
+// podsOf lists the pods of a Job, the newest last.
+func (b *Backend) podsOf(ctx context.Context, name string) ([]corev1.Pod, error) {
+	list, err := b.pods.List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list.Items, func(a, b corev1.Pod) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
+	return list.Items, nil
+}
+
+func (b *Backend) status(ctx context.Context, j *batchv1.Job) (job.Status, error) {
+	pods, err := b.podsOf(ctx, j.Name)
+	if err != nil {
+		return job.Status{}, err
+	}
+	return told(j, pods), nil
+}
+
+// told says what a Job and its pods mean. The pods of an ended Job may be gone,
+// and with them the exit code.
+func told(j *batchv1.Job, pods []corev1.Pod) job.Status {
+	s := job.Status{Name: j.Name, State: job.Pending, Where: "Kubernetes job " + j.Namespace + "/" + j.Name}
+	var last *corev1.Pod
+	for i := range pods {
+		last = &pods[i]
+		if disrupted(last) && last.Status.Phase == corev1.PodFailed {
+			s.Restarts++
+		}
+	}
+	if last != nil {
+		s.Where += ", pod " + last.Name
+		if last.Spec.NodeName != "" {
+			s.Where += " on " + last.Spec.NodeName
+		}
+		if last.Status.StartTime != nil {
+			s.Started = last.Status.StartTime.UTC()
+		}
+	}
+	for _, c := range j.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+			return ended(s, j, c, last)
+		}
+	}
+	s.State, s.Reason = running(j, last)
+	if s.State == job.Pending {
+		s.Started = time.Time{}
+	}
+	return s
+}
+
+func ended(s job.Status, j *batchv1.Job, c batchv1.JobCondition, last *corev1.Pod) job.Status {
+	s.State, s.Ended = job.Ended, c.LastTransitionTime.UTC()
+	if j.Status.StartTime != nil && s.Started.IsZero() {
+		s.Started = j.Status.StartTime.UTC()
+	}
+	if t := terminated(last); t != nil {
+		code := int(t.ExitCode)
+		s.ExitCode = &code
+		if t.Reason != "Completed" && t.Reason != "Error" {
+			s.Reason = t.Reason // OOMKilled
+		}
+		s.Ended = t.FinishedAt.UTC()
+	} else if c.Type == batchv1.JobComplete {
+		s.ExitCode = new(int)
+	}
+	if c.Type == batchv1.JobFailed && c.Reason != batchv1.JobReasonBackoffLimitExceeded {
+		s.Reason = strings.TrimPrefix(s.Reason+", "+c.Reason, ", ")
+	}
+	return s
+}
+
+func terminated(p *corev1.Pod) *corev1.ContainerStateTerminated {
+	if p == nil {
+		return nil
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Terminated != nil && (c.Name == trainer || len(p.Spec.Containers) == 1) {
+			return c.State.Terminated
+		}
+	}
+	return nil
+}
+
+func disrupted(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+	})
+}
+
+// running tells a program that runs from one that waits, and what it waits for.
+func running(j *batchv1.Job, last *corev1.Pod) (job.State, string) {
+	switch {
+	case j.Spec.Suspend != nil && *j.Spec.Suspend && last == nil:
+		return job.Pending, "suspended; waits in the queue " + j.Labels[queueLabel]
+	case last == nil:
+		return job.Pending, "no pod yet"
+	case last.Status.Phase == corev1.PodRunning && last.DeletionTimestamp != nil:
+		return job.Running, "its pod is being deleted"
+	case last.Status.Phase == corev1.PodRunning:
+		return job.Running, ""
+	case last.Status.Phase == corev1.PodFailed && disrupted(last):
+		return job.Pending, "preempted or evicted; waits for another pod"
+	case last.Status.Phase == corev1.PodFailed || last.Status.Phase == corev1.PodSucceeded:
+		return job.Running, "its pod has ended"
+	}
+	return job.Pending, waitsFor(last)
+}
+
+func waitsFor(p *corev1.Pod) string {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Waiting != nil {
+			return strings.TrimSuffix(c.State.Waiting.Reason+": "+c.State.Waiting.Message, ": ")
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return strings.TrimSuffix(c.Reason+": "+c.Message, ": ")
+		}
+	}
+	return "its pod is " + strings.ToLower(string(p.Status.Phase))
+}
+
+const againAfter = time.Second // a log that ended before the job did
+
+// Logs implements job.Backend. It is the log of the newest pod; that of one which
+// was replaced is gone with it.
+func (b *Backend) Logs(ctx context.Context, name string, o job.LogOptions, w io.Writer) error {
+	at := o.From
+	pod := ""
+	for {
+		s, err := b.Status(ctx, name)
+		if err != nil {
+			return err
+		}
+		pods, err := b.podsOf(ctx, name)
+		if err != nil {
+			return err
+		}
+		if len(pods) > 0 {
+			last := &pods[len(pods)-1]
+			if pod != "" && pod != last.Name {
+				at = 0
+			}
+			pod = last.Name
+			out := &tail{w: w, skip: at}
+			err := b.copyLog(ctx, last, o.Follow, out)
+			if at += out.wrote; out.err != nil || (err != nil && !o.Follow) {
+				return errors.Join(out.err, err)
+			}
+		}
+		if !o.Follow || s.State.Final() {
+			return nil
+		}
+		if err := record.Sleep(ctx, againAfter); err != nil {
+			return err
+		}
+	}
+}
+
+// copyLog copies a pod's log; a container that has not started has none yet.
+func (b *Backend) copyLog(ctx context.Context, p *corev1.Pod, follow bool, w io.Writer) error {
+	if p.Status.Phase == corev1.PodPending {
+		return nil
+	}
+	c, err := container(&p.Spec)
+	if err != nil {
+		return err
+	}
+	log, err := b.pods.GetLogs(p.Name, &corev1.PodLogOptions{Container: c.Name, Follow: follow}).Stream(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, log)
+	return errors.Join(err, log.Close())
+}
+
+// tail passes on what comes after a number of bytes, and keeps the trouble that
+// the writer has.
+type tail struct {
+	w     io.Writer
+	skip  int64
+	wrote int64
+	err   error
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	n := min(int64(len(p)), t.skip)
+	t.skip -= n
+	if int(n) == len(p) {
+		return len(p), nil
+	}
+	wrote, err := t.w.Write(p[n:])
+	t.wrote += int64(wrote)
+	if err != nil {
+		t.err = err
+	}
+	return int(n) + wrote, err
+}

@@ -1,0 +1,11 @@
+package process_test
+
+import (
+	"testing"
+
+	"floe/internal/importtest"
+)
+
+func TestImports(t *testing.T) {
+	importtest.Check(t, importtest.NoTemporal, importtest.NoAWS, importtest.NoNetwork)
+}

@@ -1,0 +1,148 @@
+package ray_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"floe/internal/importtest"
+	"floe/internal/job"
+	"floe/internal/job/jobtest"
+	"floe/internal/job/ray"
+)
+
+func TestImports(t *testing.T) { importtest.Check(t, importtest.NoTemporal, importtest.NoAWS) }
+
+func open(t *testing.T, s ray.Settings) *ray.Backend {
+	t.Helper()
+	b, err := ray.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// cluster is the address of a Ray to test with; scripts/test-ray starts one.
+func cluster(t *testing.T) string {
+	t.Helper()
+	address := os.Getenv("FLOE_TEST_RAY")
+	if address == "" {
+		t.Skip("set FLOE_TEST_RAY to the address of a local Ray's dashboard, or run make test-ray")
+	}
+	return address
+}
+
+func TestBackend(t *testing.T) {
+	address := cluster(t)
+	jobtest.Run(t, jobtest.World{
+		Open:            func(t *testing.T) job.Backend { return open(t, ray.Settings{Address: address}) },
+		NoExitAfterStop: true,
+	})
+}
+
+func TestAJobThatFindsNoGPUWaits(t *testing.T) {
+	b := open(t, ray.Settings{Address: cluster(t)})
+	r := request(t, "exit 0")
+	r.Resources.GPUs = 1
+	if s, err := b.Submit(t.Context(), r); err != nil || s.State != job.Pending {
+		t.Fatalf("got %s, %v; want it to wait for a GPU", s, err)
+	}
+	if err := b.Stop(t.Context(), r.Name(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := b.Status(t.Context(), r.Name()); err != nil || !s.State.Final() {
+		t.Errorf("got %s, %v; want it ended", s, err)
+	}
+	none := 0
+	b = open(t, ray.Settings{Address: cluster(t), EntrypointGPUs: &none})
+	r.Attempt++
+	if _, err := b.Submit(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(jobtest.Patience); ; time.Sleep(100 * time.Millisecond) {
+		s, err := b.Status(t.Context(), r.Name())
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("got %s, %v; want it ended", s, err)
+		}
+		if s.State.Final() {
+			return // a trainer that reserves GPUs itself starts without one
+		}
+	}
+}
+
+func request(t *testing.T, script string) job.Request {
+	t.Helper()
+	name := "ray-" + strings.ToLower(strings.NewReplacer("_", "", "/", "").Replace(t.Name()))
+	return job.Request{
+		Job: name[:20] + time.Now().UTC().Format("150405"), Attempt: 1, Command: []string{"sh", "-c", script}, Spec: "/none",
+		SpecSHA256: job.Digest([]byte(name)), Dir: t.TempDir(), Grace: time.Minute,
+	}
+}
+
+// What follows is about answers that a sound cluster does not give.
+
+func serve(t *testing.T, status int, body string) *ray.Backend {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret-token" {
+			t.Errorf("the call came with %q; want the token", r.Header.Get("Authorization"))
+		}
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	return open(t, ray.Settings{Address: s.URL + "/", Token: "secret-token"})
+}
+
+func TestWhatRaySaysIsRead(t *testing.T) {
+	for _, c := range []struct {
+		body  string
+		want  job.State
+		code  int // -1: none
+		cause string
+	}{
+		{`{"status":"PENDING","message":"waiting for resources"}`, job.Pending, -1, "waiting for resources"},
+		{`{"status":"RUNNING"}`, job.Running, -1, ""},
+		{`{"status":"SUCCEEDED","driver_exit_code":0}`, job.Ended, 0, ""},
+		{`{"status":"FAILED","driver_exit_code":75,"message":"Traceback\n  x\nexit code 75"}`, job.Ended, 75, "exit code 75"},
+		{`{"status":"FAILED","driver_exit_code":-9}`, job.Ended, 137, ""},
+		{`{"status":"FAILED","error_type":"JOB_SUPERVISOR_ACTOR_START_TIMEOUT","message":"no GPU in time"}`, job.Lost, -1, "no GPU in time"},
+		{`{"status":"STOPPED"}`, job.Ended, -1, ""},
+		{`{"status":"STOPPED","driver_exit_code":143}`, job.Ended, 143, ""},
+	} {
+		s, err := serve(t, http.StatusOK, c.body).Status(t.Context(), "train-1-a1")
+		code := -1
+		if s.ExitCode != nil {
+			code = *s.ExitCode
+		}
+		if err != nil || s.State != c.want || code != c.code || s.Reason != c.cause {
+			t.Errorf("%s: got %s, %v", c.body, s, err)
+		}
+	}
+}
+
+func TestTroubleIsNotMistakenForAJobThatIsNotThere(t *testing.T) {
+	for status, body := range map[int]string{500: "boom", 401: "who are you", 200: "<html>a proxy"} {
+		b := serve(t, status, body)
+		if s, err := b.Status(t.Context(), "train-1-a1"); err == nil || strings.Contains(err.Error(), job.ErrUnknown.Error()) || strings.Contains(err.Error(), "secret-token") {
+			t.Errorf("HTTP %d: got %s, %v; want an error that says so", status, s, err)
+		}
+		if b.Check(t.Context()) == nil {
+			t.Errorf("HTTP %d: check passes; want an error", status)
+		}
+	}
+	if err := serve(t, 200, `{"version":"4"}`).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "no Ray") {
+		t.Errorf("check of another server: %v", err)
+	}
+}
+
+func TestAddressesAreChecked(t *testing.T) {
+	for _, address := range []string{"", "head:8265", "ray://head:10001", "http://", "http://user:pw@head:8265"} {
+		if _, err := ray.New(ray.Settings{Address: address}); err == nil {
+			t.Errorf("the address %q is taken; want it refused", address)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"floe/internal/job"
+	"floe/internal/job/record"
+)
+
+// Stop implements job.Backend. Only the script is signalled, which passes it on
+// to the program: a signal to all would hit helpers that the program still needs
+// to save.
+func (b *Backend) Stop(ctx context.Context, name string, grace time.Duration) error {
+	rec, err := record.Open(b.settings.Root, name)
+	if errors.Is(err, job.ErrUnknown) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	was, forbidden, err := b.forbid(ctx, rec)
+	if forbidden || err != nil {
+		return err
+	}
+	id := strconv.Itoa(was.ID)
+	gone := func(ctx context.Context) (bool, error) {
+		s, err := b.Status(ctx, name)
+		return s.State.Final(), err
+	}
+	s, err := b.Status(ctx, name)
+	if err != nil || s.State.Final() {
+		return err
+	}
+	for _, try := range []struct {
+		args  []string
+		wait  time.Duration
+		skips bool // what waits has nothing to save
+	}{
+		{[]string{"--signal=TERM", "--batch", id}, grace, s.State == job.Pending},
+		{[]string{"--signal=KILL", "--full", id}, 0, s.State == job.Pending},
+		{[]string{id}, goneWithin, false},
+	} {
+		if try.skips {
+			continue
+		}
+		_, failed := b.call(ctx, "", "scancel", try.args...)
+		done, err := record.Until(ctx, try.wait, gone)
+		if done || err != nil {
+			return err
+		}
+		if failed != nil { // and it did not end meanwhile
+			return failed
+		}
+	}
+	return fmt.Errorf("%s, Slurm job %s, is still there %s after it was cancelled", name, id, goneWithin)
+}
+
+// forbid makes sure that an attempt which was not submitted never will be.
+func (b *Backend) forbid(ctx context.Context, rec record.Record) (was submitted, forbidden bool, err error) {
+	unlock, err := rec.Lock()
+	if err != nil {
+		return was, false, err
+	}
+	defer unlock()
+	r, err := rec.Request()
+	if err != nil {
+		return was, false, err
+	}
+	was, ok, err := b.find(ctx, rec, r.SpecSHA256)
+	if ok || err != nil {
+		return was, false, err
+	}
+	code, now := job.ExitTerm, time.Now().UTC()
+	s := job.Status{Name: rec.Name, State: job.Ended, ExitCode: &code, Reason: "stopped before it was submitted", Started: now, Ended: now}
+	return was, true, errors.Join(rec.Write(fileEnd, s), rec.Write(fileSubmitted, submitted{Time: now}))
+}

@@ -1,0 +1,139 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// admin speaks to a server outside of questions: health, models, adapters, sleep.
+type admin struct {
+	name string // of the server, for errors
+	root string // without /v1
+	key  string // may be empty
+}
+
+// statusError is an answer that is no success.
+type statusError struct {
+	code int
+	said string
+}
+
+func (e *statusError) Error() string { return fmt.Sprintf("status %d: %s", e.code, e.said) }
+
+const (
+	mostAnswer  = 4 << 20
+	quickCall   = 30 * time.Second
+	adapterCall = 10 * time.Minute // it reads the adapter from the disk
+)
+
+// adminClient follows no redirect: what it sends is meant for the server alone.
+var adminClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// call sends a body, if there is one, and decodes what comes back, if wanted.
+func (a admin) call(ctx context.Context, within time.Duration, method, path string, body, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	content := []byte(nil)
+	if body != nil {
+		var err error
+		if content, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, a.root+path, bytes.NewReader(content))
+	if err != nil {
+		return errors.New("the server's address is no URL") // which could hold a secret
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if a.key != "" {
+		r.Header.Set("Authorization", "Bearer "+a.key)
+	}
+	text, err := a.send(r)
+	if err == nil && into != nil {
+		if err = json.Unmarshal(text, into); err != nil {
+			err = fmt.Errorf("the answer is not what was expected: %w", err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %s %s: %w", a.name, method, path, err)
+	}
+	return nil
+}
+
+func (a admin) send(r *http.Request) ([]byte, error) {
+	resp, err := adminClient.Do(r) //nolint:gosec // the server that settings name
+	if err != nil {
+		if at, ok := errors.AsType[*url.Error](err); ok {
+			err = at.Err // without the URL
+		}
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		return nil, &statusError{resp.StatusCode, a.clean(text)}
+	}
+	return text, nil
+}
+
+// clean is the start of what a server said, on one line and without the key.
+func (a admin) clean(text []byte) string {
+	const most = 300
+	said := strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "")), " ")
+	if a.key != "" {
+		said = strings.ReplaceAll(said, a.key, "[redacted]")
+	}
+	if len(said) > most {
+		said = strings.ToValidUTF8(said[:most], "") + "..."
+	}
+	return said
+}
+
+// listed is one model of /v1/models.
+type listed struct {
+	ID     string `json:"id"`
+	Root   string `json:"root"`
+	Parent string `json:"parent"`
+}
+
+func (a admin) models(ctx context.Context) ([]listed, error) {
+	var body struct {
+		Data []listed `json:"data"`
+	}
+	err := a.call(ctx, quickCall, http.MethodGet, "/v1/models", nil, &body)
+	return body.Data, err
+}
+
+// find looks for a served name.
+func (a admin) find(ctx context.Context, name string) (listed, bool, error) {
+	models, err := a.models(ctx)
+	if err != nil {
+		return listed{}, false, err
+	}
+	i := slices.IndexFunc(models, func(m listed) bool { return m.ID == name })
+	if i < 0 {
+		return listed{}, false, nil
+	}
+	return models[i], true, nil
+}
+
+// listedAs finds a served name or says that there is none.
+func (a admin) listedAs(ctx context.Context, name, want string) (listed, error) {
+	m, ok, err := a.find(ctx, name)
+	if err == nil && !ok {
+		err = &WrongModelError{a.name, name, "nothing", want}
+	}
+	return m, err
+}

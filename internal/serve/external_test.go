@@ -1,0 +1,103 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"floe/internal/endpoint"
+	"floe/internal/serve"
+)
+
+const key = "a-key-that-is-long-enough"
+
+// theirs is a server that somebody else runs. It wants a key, lists its models to
+// some, and answers as those models.
+func theirs(t *testing.T, lists bool, models map[string]string) string {
+	t.Helper()
+	m := http.NewServeMux()
+	m.HandleFunc("GET /v1/models", func(w http.ResponseWriter, r *http.Request) {
+		if !lists || r.Header.Get("Authorization") != "Bearer "+key {
+			http.Error(w, "not for you, "+r.Header.Get("Authorization"), http.StatusForbidden)
+			return
+		}
+		var data []map[string]string
+		for id, root := range models {
+			data = append(data, map[string]string{"id": id, "root": root})
+		}
+		reply(w, map[string]any{"data": data})
+	})
+	m.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Model string }
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		if _, ok := models[q.Model]; !ok {
+			http.Error(w, "no such model", http.StatusNotFound)
+			return
+		}
+		reply(w, map[string]any{"choices": []any{map[string]any{"message": map[string]string{"content": q.Model}}}})
+	})
+	s := httptest.NewServer(m)
+	t.Cleanup(s.Close)
+	return s.URL + "/v1"
+}
+
+func external(t *testing.T, url string, x serve.External) serve.Server {
+	t.Helper()
+	var err error
+	x.URL = url
+	if x.Endpoint, err = endpoint.New(url, key); err != nil {
+		t.Fatal(err)
+	}
+	s, err := x.Server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAServerOfOthersIsProvenAndNotTouched(t *testing.T) {
+	c := checkpoint(t, "round-1")
+	url := theirs(t, true, map[string]string{"qwen": "Qwen/Qwen3-4B", c.Name(): c.Dir})
+	s := external(t, url, serve.External{Model: "qwen", Root: "Qwen/Qwen3-4B", Key: key})
+	started(t, s)
+	served, err := s.Load(t.Context(), c)
+	if err != nil || says(t, served) != c.Name() || says(t, s.Base()) != "qwen" {
+		t.Errorf("%v, %+v", err, served)
+	}
+	if _, err := s.Load(t.Context(), checkpoint(t, "round-2")); !errors.Is(err, serve.ErrCannotLoad) {
+		t.Errorf("%v", err)
+	}
+	wrong := external(t, url, serve.External{Model: "qwen", Root: "Qwen/Qwen3-8B", Key: key})
+	if err := wrong.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "Qwen/Qwen3-4B") {
+		t.Errorf("%v", err)
+	}
+	if err := external(t, url, serve.External{Model: "other", Key: key}).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "serves nothing as other") {
+		t.Errorf("%v", err)
+	}
+	if err := errors.Join(s.Unload(t.Context(), c), s.Release(), s.Stop(t.Context(), 0)); err != nil || says(t, s.Base()) != "qwen" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAServerThatListsNothingIsProvenByAQuestion(t *testing.T) {
+	url := theirs(t, false, map[string]string{"qwen": ""})
+	started(t, external(t, url, serve.External{Model: "qwen"}))
+	if err := external(t, url, serve.External{Model: "other"}).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "no model other") {
+		t.Errorf("%v", err)
+	}
+	// What it should be cannot be proven then, so it is not believed.
+	if err := external(t, url, serve.External{Model: "qwen", Root: "x", Key: key}).Start(t.Context()); err == nil || strings.Contains(err.Error(), key) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAnExternalURLIsNotQuoted(t *testing.T) {
+	for _, url := range []string{"", "nonsense", "ftp://user:secretword@host"} {
+		if _, err := (serve.External{URL: url, Model: "m"}).Server(); err == nil || strings.Contains(err.Error(), "secretword") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A lease is a lock on a file that the system frees when its holder ends, however
+// that ends. Workers share it; the guard takes it for itself before it ends the
+// server, so that no worker can adopt one that is about to end. Number and start
+// time of the holder's process say the same and less surely: they cannot be seen
+// from another container, and a file with them outlives its writer.
+type lease struct{ f *os.File }
+
+const (
+	fileLease = "lease"
+	pollLease = 100 * time.Millisecond
+	// A guard that looks whether anybody holds the lease has it for a moment.
+	leaseWithin = 3 * time.Second
+)
+
+// errEnding is a lease that a guard has taken: its server ends.
+var errEnding = errors.New("the server is being ended by its guard")
+
+// holdLease takes a share of an attempt's lease.
+func holdLease(ctx context.Context, dir string) (*lease, error) {
+	f, err := os.OpenFile(filepath.Join(dir, fileLease), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a folder of our own
+	if err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(leaseWithin); ; {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+		if err == nil {
+			return &lease{f}, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return nil, errors.Join(fmt.Errorf("lease of %s: %w", dir, err), f.Close())
+		}
+		if time.Now().After(deadline) {
+			return nil, errors.Join(errEnding, f.Close())
+		}
+		if err := pause(ctx, pollLease); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+}
+
+func (l *lease) release() error {
+	if l == nil {
+		return nil
+	}
+	return l.f.Close()
+}
+
+// unheld takes the lease for good if nobody has held it for a time; the caller asks
+// again and again, and never gives it back once it has it.
+type unheld struct {
+	f      *os.File
+	linger time.Duration
+	since  time.Time // nobody has held it since; zero: somebody does
+}
+
+func watchLease(dir string, linger time.Duration) (*unheld, error) {
+	f, err := os.OpenFile(filepath.Join(dir, fileLease), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a folder of our own
+	if err != nil {
+		return nil, err
+	}
+	return &unheld{f: f, linger: linger}, nil
+}
+
+// tooLong looks at the lease, and has taken it when it says yes.
+func (u *unheld) tooLong(now time.Time) bool {
+	if unix.Flock(int(u.f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		u.since = time.Time{}
+		return false
+	}
+	if u.since.IsZero() {
+		u.since = now
+	}
+	if now.Sub(u.since) >= u.linger {
+		return true
+	}
+	_ = unix.Flock(int(u.f.Fd()), unix.LOCK_UN) // cannot fail on a lock that is held
+	return false
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

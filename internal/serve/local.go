@@ -1,0 +1,400 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"floe/internal/endpoint"
+	"floe/internal/job"
+	"floe/internal/job/files"
+)
+
+// Local starts servers on this machine.
+type Local struct {
+	Jobs job.Backend // starts programs on this machine: job/process
+	Root string      // folder of what is to be known of servers, on a local disk
+	// Guard is the argument vector of a program that calls Guard with one more
+	// argument, the last; this program under Verb when empty.
+	Guard []string
+}
+
+// Server is a server by its settings. It is not started yet.
+func (l Local) Server(s Settings) (Server, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	root, err := filepath.Abs(l.Root)
+	if err != nil {
+		return nil, err
+	}
+	l.Root = root
+	if len(l.Guard) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		l.Guard = []string{self, Verb}
+	}
+	return &local{Local: l, settings: s, dialect: dialects[s.Kind]}, nil
+}
+
+// local is one server. The running attempt is found again by name.
+type local struct {
+	Local
+
+	settings Settings
+	dialect  dialect
+
+	mu      sync.Mutex
+	attempt int    // that is held; 0: none
+	url     string // of it
+	lease   *lease
+}
+
+func (s *local) job() string { return "serve-" + s.settings.Name }
+
+func (s *local) dir(attempt int) string {
+	return filepath.Join(s.Root, s.settings.Name, fmt.Sprintf("a%d", attempt))
+}
+
+const (
+	pollStart = 200 * time.Millisecond
+	stopGrace = 30 * time.Second
+	logTail   = 4 << 10
+
+	watchEvery = time.Second
+)
+
+// Start implements Server.
+func (s *local) Start(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.settings.StartWithin, startWithin),
+		fmt.Errorf("server %s was not ready within %s", s.settings.Name, cmp.Or(s.settings.StartWithin, startWithin)))
+	defer cancel()
+	for {
+		adopted, err := s.hold(ctx)
+		if err == nil {
+			err = s.ready(ctx)
+		}
+		if err == nil {
+			return nil
+		}
+		if adopted && ctx.Err() == nil && errors.Is(err, errEnded) || errors.Is(err, errEnding) {
+			if err := s.gone(ctx); err != nil {
+				return err
+			}
+			continue // what was adopted has ended meanwhile: start one
+		}
+		if ctx.Err() != nil {
+			err = errors.Join(context.Cause(ctx), err)
+		}
+		// It may still become ready: who tries again before its guard ends it adopts it.
+		return fmt.Errorf("start server %s: %w", s.settings.Name, errors.Join(err, s.release()))
+	}
+}
+
+// hold makes sure that an attempt runs whose lease is ours: the last one, if it has
+// not ended, or the next.
+func (s *local) hold(ctx context.Context) (adopted bool, err error) {
+	if err := s.release(); err != nil {
+		return false, err
+	}
+	attempt, live, err := s.last(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !live {
+		attempt++
+	}
+	r, err := s.request(attempt)
+	if err != nil {
+		return live, err
+	}
+	if err := os.MkdirAll(r.Dir, 0o750); err != nil {
+		return live, err
+	}
+	if s.lease, err = holdLease(ctx, r.Dir); err != nil {
+		return live, err
+	}
+	s.attempt = attempt
+	_, err = s.Jobs.Submit(ctx, r)
+	return live, err
+}
+
+// last finds the newest attempt, and whether it can still be at work.
+func (s *local) last(ctx context.Context) (attempt int, live bool, err error) {
+	for n := 1; ; n++ {
+		st, err := s.Jobs.Status(ctx, job.Name(s.job(), n))
+		if errors.Is(err, job.ErrUnknown) {
+			return n - 1, live, nil
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		live = !st.State.Final()
+	}
+}
+
+// request is the guard as a job. Settings that come to the same command are the same
+// server; others are a conflict.
+func (s *local) request(attempt int) (job.Request, error) {
+	argv, env := s.settings.launch()
+	body, err := json.Marshal(guarded{argv, env, cmp.Or(s.settings.Linger, linger)})
+	if err != nil {
+		return job.Request{}, err
+	}
+	sum := job.Digest(body)
+	spec := filepath.Join(s.Root, s.settings.Name, sum+".json")
+	if err := os.MkdirAll(filepath.Dir(spec), 0o750); err != nil {
+		return job.Request{}, err
+	}
+	if old, err := os.ReadFile(spec); err != nil || !bytes.Equal(old, body) { //nolint:gosec // a path of our own
+		if err := files.WriteAtomic(spec, body); err != nil {
+			return job.Request{}, err
+		}
+	}
+	return job.Request{
+		Job: s.job(), Attempt: attempt, Command: append(slices.Clip(s.Guard), spec),
+		Spec: spec, SpecSHA256: sum, Dir: s.dir(attempt), Grace: stopGrace,
+	}, nil
+}
+
+// errEnded is an attempt that ended before it was ready.
+var errEnded = errors.New("it ended")
+
+// ready waits until the server is healthy and proven.
+func (s *local) ready(ctx context.Context) error {
+	var last error
+	for {
+		st, err := s.Jobs.Status(ctx, job.Name(s.job(), s.attempt))
+		if err != nil {
+			return errors.Join(err, last)
+		}
+		if st.State.Final() {
+			return fmt.Errorf("%w: %s; the end of its log:\n%s", errEnded, st, s.tail(ctx, job.Name(s.job(), s.attempt)))
+		}
+		if last = s.look(ctx); last == nil {
+			return s.prove(ctx)
+		}
+		if err := pause(ctx, pollStart); err != nil {
+			return last
+		}
+	}
+}
+
+// look finds the address and asks whether the server is healthy.
+func (s *local) look(ctx context.Context) error {
+	body, err := os.ReadFile(filepath.Join(s.dir(s.attempt), fileAddress))
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("it has not said where it listens")
+	}
+	if err != nil {
+		return err
+	}
+	var at address
+	if err := json.Unmarshal(body, &at); err != nil {
+		return err
+	}
+	s.url = at.URL
+	return s.admin().call(ctx, quickCall, http.MethodGet, s.dialect.health, nil, nil)
+}
+
+// prove wakes a server that was left asleep and checks which model it serves.
+func (s *local) prove(ctx context.Context) error {
+	if s.settings.Sleep && s.dialect.sleeping != nil {
+		asleep, err := s.dialect.sleeping(ctx, s.admin())
+		if err != nil {
+			return err
+		}
+		if asleep {
+			if err := s.dialect.wake(ctx, s.admin()); err != nil {
+				return err
+			}
+		}
+	}
+	return s.dialect.verify(ctx, s.admin(), s.settings)
+}
+
+func (s *local) tail(ctx context.Context, name string) string {
+	var log bytes.Buffer
+	if err := s.Jobs.Logs(context.WithoutCancel(ctx), name, job.LogOptions{}, &log); err != nil {
+		return "(" + err.Error() + ")"
+	}
+	text := log.Bytes()
+	if len(text) > logTail {
+		text = text[len(text)-logTail:]
+	}
+	return string(bytes.ToValidUTF8(bytes.TrimSpace(text), nil))
+}
+
+// gone waits until the attempt has ended that was found ending.
+func (s *local) gone(ctx context.Context) error {
+	n, live, err := s.last(ctx)
+	if err != nil || !live {
+		return err
+	}
+	return s.Jobs.Stop(ctx, job.Name(s.job(), n), stopGrace)
+}
+
+func (s *local) admin() admin { return admin{name: "server " + s.settings.Name, root: s.url} }
+
+var errNotStarted = errors.New("the server has not been started here")
+
+// started is the way to a server that Start has found.
+func (s *local) started() (admin, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lease == nil || s.url == "" {
+		return admin{}, fmt.Errorf("server %s: %w", s.settings.Name, errNotStarted)
+	}
+	return s.admin(), nil
+}
+
+// Health implements Server.
+func (s *local) Health(ctx context.Context) error {
+	a, err := s.started()
+	if err != nil {
+		return err
+	}
+	if err := a.call(ctx, quickCall, http.MethodGet, s.dialect.health, nil, nil); err != nil {
+		return err
+	}
+	return s.dialect.verify(ctx, a, s.settings)
+}
+
+// WarmUp implements Server.
+func (s *local) WarmUp(ctx context.Context, model string) error {
+	a, err := s.started()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.watchEnd(ctx, cancel)
+	}()
+	err = warmUp(ctx, s.at(a, model))
+	cancel(nil)
+	<-done
+	return err
+}
+
+// watchEnd cancels what waits for a server once the server has ended: the first
+// question is what brings many down, and nobody answers the next.
+func (s *local) watchEnd(ctx context.Context, cancel context.CancelCauseFunc) {
+	s.mu.Lock()
+	name := job.Name(s.job(), s.attempt)
+	s.mu.Unlock()
+	for pause(ctx, watchEvery) == nil {
+		if st, err := s.Jobs.Status(ctx, name); err == nil && st.State.Final() {
+			cancel(fmt.Errorf("%w: %s; the end of its log:\n%s", errEnded, st, s.tail(ctx, name)))
+		}
+	}
+}
+
+// Base implements Server.
+func (s *local) Base() Served {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at(s.admin(), s.settings.served())
+}
+
+// at is a model of the server. It wants no key, and gets none.
+func (s *local) at(a admin, model string) Served {
+	e, err := endpoint.New(a.root+"/v1", "")
+	if err != nil { // not started: asking says that it cannot be reached
+		return Served{Model: model}
+	}
+	return Served{Endpoint: e, Model: model}
+}
+
+// Load implements Server.
+func (s *local) Load(ctx context.Context, c Checkpoint) (Served, error) {
+	if err := c.validate(); err != nil {
+		return Served{}, err
+	}
+	if s.settings.MaxAdapters == 0 {
+		return Served{}, ErrCannotLoad
+	}
+	a, err := s.started()
+	if err != nil {
+		return Served{}, err
+	}
+	if err := s.dialect.load(ctx, a, c.Name(), c.Dir); err != nil {
+		return Served{}, err
+	}
+	name := c.Name()
+	if s.dialect.asked != nil {
+		name = s.dialect.asked(s.settings.served(), name)
+	}
+	return s.at(a, name), nil
+}
+
+// Unload implements Server.
+func (s *local) Unload(ctx context.Context, c Checkpoint) error {
+	if s.settings.MaxAdapters == 0 {
+		return ErrCannotLoad
+	}
+	a, err := s.started()
+	if err != nil {
+		return err
+	}
+	if _, ok, err := a.find(ctx, c.Name()); err != nil || !ok {
+		return err
+	}
+	return s.dialect.unload(ctx, a, c.Name())
+}
+
+// Sleep implements Server.
+func (s *local) Sleep(ctx context.Context) error { return s.doze(ctx, s.dialect.sleep) }
+
+// Wake implements Server.
+func (s *local) Wake(ctx context.Context) error { return s.doze(ctx, s.dialect.wake) }
+
+func (s *local) doze(ctx context.Context, do func(context.Context, admin) error) error {
+	if !s.settings.Sleep {
+		return ErrCannotSleep
+	}
+	a, err := s.started()
+	if err != nil {
+		return err
+	}
+	return do(ctx, a)
+}
+
+// Release implements Server.
+func (s *local) Release() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.release()
+}
+
+func (s *local) release() error {
+	err := s.lease.release()
+	s.lease, s.attempt, s.url = nil, 0, ""
+	return err
+}
+
+// Stop implements Server. It stops every attempt that can still be at work, also
+// one that another worker has started.
+func (s *local) Stop(ctx context.Context, grace time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.end(ctx, s.settings.Name, grace); err != nil {
+		return err
+	}
+	return s.release()
+}

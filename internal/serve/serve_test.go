@@ -1,0 +1,388 @@
+package serve_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"floe/internal/endpoint"
+	"floe/internal/importtest"
+	"floe/internal/job"
+	"floe/internal/job/process"
+	"floe/internal/serve"
+)
+
+// TestMain makes the test program whatever it is called as: a supervisor of jobs, a
+// guard of servers, a scripted server, or a worker that starts a server.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 {
+		switch os.Args[1] {
+		case process.Verb:
+			os.Exit(process.Supervise(os.Args[2], os.Stderr))
+		case serve.Verb:
+			os.Exit(serve.Guard(os.Args[2], os.Stderr))
+		case "scripted":
+			os.Exit(serveScripted(os.Args[2], os.Args[3:]))
+		case "worker":
+			os.Exit(work(os.Args[2], os.Args[3]))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func TestImports(t *testing.T) { importtest.Check(t, importtest.NoTemporal, importtest.NoAWS) }
+
+const patience = 2 * time.Minute
+
+func local(root string) (serve.Local, error) {
+	b, err := process.New(process.Settings{Root: filepath.Join(root, "jobs")})
+	return serve.Local{Jobs: b, Root: filepath.Join(root, "servers")}, err
+}
+
+// opened is a server that the test stops at its end, whoever has started it.
+func opened(t *testing.T, root string, s serve.Settings) serve.Server {
+	t.Helper()
+	l, err := local(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := l.Server(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(context.Background(), time.Second); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+func settings(kind string) serve.Settings {
+	return serve.Settings{
+		Name: "one", Kind: kind, Model: "/models/base", Command: []string{os.Args[0], "scripted", kind},
+		StartWithin: patience, Linger: time.Hour,
+	}
+}
+
+func adapting(kind string) serve.Settings {
+	s := settings(kind)
+	s.MaxAdapters, s.MaxRank, s.Sleep = 2, 20, true
+	return s
+}
+
+func started(t *testing.T, s serve.Server) {
+	t.Helper()
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// says is what a model answers.
+func says(t *testing.T, m serve.Served) string {
+	t.Helper()
+	r, trouble := m.Endpoint.Call(t.Context(), endpoint.Request{Model: m.Model, MaxTokens: 9, Messages: []endpoint.Message{{Role: endpoint.RoleUser, Content: "who?"}}})
+	if trouble != nil {
+		t.Fatal(trouble)
+	}
+	return r.Text
+}
+
+func pidIn(t *testing.T, text string) (pid int) {
+	t.Helper()
+	if _, err := fmt.Sscanf(text, "pid %d", &pid); err != nil {
+		t.Fatalf("%q names no process", text)
+	}
+	return pid
+}
+
+func alive(pid int) bool {
+	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(body), ") Z ")
+}
+
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s in vain for %s", patience, what)
+		}
+	}
+}
+
+func TestEveryKindIsStartedProvenAskedAndEnded(t *testing.T) {
+	t.Parallel()
+	for _, kind := range serve.Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := settings(kind)
+			s.GPUs, s.Context, s.Args = "3", 512, []string{"--more"}
+			server := opened(t, t.TempDir(), s)
+			started(t, server)
+			if err := errors.Join(server.Health(t.Context()), server.WarmUp(t.Context(), server.Base().Model)); err != nil {
+				t.Error(err)
+			}
+			said := says(t, server.Base())
+			for _, want := range []string{"model /models/base", `gpus "3"`, `"512"`, `"--more"`, `"127.0.0.1"`} {
+				if !strings.Contains(said, want) {
+					t.Errorf("no %q in %s", want, said)
+				}
+			}
+			if err := server.Stop(t.Context(), patience); err != nil {
+				t.Fatal(err)
+			}
+			if pid := pidIn(t, said); alive(pid) {
+				t.Errorf("process %d lives after its server was stopped", pid)
+			}
+			if err := server.Health(t.Context()); err == nil {
+				t.Error("a stopped server is healthy")
+			}
+			started(t, server) // as the next attempt
+			if again := says(t, server.Base()); pidIn(t, again) == pidIn(t, said) {
+				t.Error("the stopped server was adopted")
+			}
+		})
+	}
+}
+
+// submission is what another process, a worker for our purpose, starts.
+type submission struct {
+	Root     string
+	Settings serve.Settings
+}
+
+// work is a worker: it starts a server, says so, and waits to be killed.
+func work(text, how string) int {
+	var s submission
+	err := json.Unmarshal([]byte(text), &s)
+	var l serve.Local
+	if err == nil {
+		l, err = local(s.Root)
+	}
+	var server serve.Server
+	if err == nil {
+		server, err = l.Server(s.Settings)
+	}
+	if err == nil {
+		err = server.Start(context.Background())
+	}
+	if err == nil && how == "release" {
+		err = server.Release()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stdout, err)
+		return 1
+	}
+	fmt.Fprintln(os.Stdout, "started")
+	select {}
+}
+
+// worker starts a server from a process of its own and hands over its kill.
+func worker(t *testing.T, root, how string, s serve.Settings) (kill func()) {
+	t.Helper()
+	text, err := json.Marshal(submission{root, s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "worker", string(text), how)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	gone := false
+	kill = func() {
+		if !gone {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			_ = cmd.Wait()
+			gone = true
+		}
+	}
+	t.Cleanup(kill)
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "started\n" {
+		t.Fatalf("the worker said %q, %v", line, err)
+	}
+	return kill
+}
+
+func TestAServerOutlivesItsWorkerAndIsAdopted(t *testing.T) {
+	root, s := t.TempDir(), settings("vllm")
+	kill := worker(t, root, "hold", s)
+	server := opened(t, root, s)
+	started(t, server)
+	before := says(t, server.Base())
+	if err := server.Release(); err != nil {
+		t.Fatal(err)
+	}
+	kill()
+	started(t, server)
+	if after := says(t, server.Base()); after != before {
+		t.Errorf("%s after the kill, %s before; want the same server", after, before)
+	}
+	other := s
+	other.Context = 99
+	l, err := local(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := l.Server(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := errors.AsType[*job.ConflictError](changed.Start(t.Context())); !ok {
+		t.Error("a server with other settings was adopted")
+	}
+}
+
+func TestAServerThatNobodyHoldsIsEnded(t *testing.T) {
+	for how, end := range map[string]bool{"hold": true, "release": false} {
+		t.Run(how, func(t *testing.T) {
+			root, s := t.TempDir(), settings("vllm")
+			s.Linger = 500 * time.Millisecond
+			kill := worker(t, root, how, s)
+			b, err := process.New(process.Settings{Root: filepath.Join(root, "jobs")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if end {
+				// Held, it stays: for several times as long as it would linger.
+				deadline := time.Now().Add(4 * s.Linger)
+				until(t, "a while", func() bool { return time.Now().After(deadline) })
+				if st, err := b.Status(t.Context(), "serve-one-a1"); err != nil || st.State != job.Running {
+					t.Fatalf("held by a worker it is %s, %v", st, err)
+				}
+				kill()
+			}
+			var st job.Status
+			until(t, "the end of a server that nobody holds", func() bool {
+				st, err = b.Status(t.Context(), "serve-one-a1")
+				return err != nil || st.State.Final()
+			})
+			if err != nil || st.ExitCode == nil || *st.ExitCode != 75 {
+				t.Errorf("got %s, %v; want exit code 75", st, err)
+			}
+			server := opened(t, root, s)
+			started(t, server)
+			if st, err := b.Status(t.Context(), "serve-one-a2"); err != nil || st.State != job.Running {
+				t.Errorf("started again it is %s, %v; want a second attempt", st, err)
+			}
+		})
+	}
+}
+
+func TestAServerThatDoesNotEndIsKilled(t *testing.T) {
+	s := settings("vllm")
+	s.Env = []string{envStubborn + "=1"}
+	server := opened(t, t.TempDir(), s)
+	started(t, server)
+	pid := pidIn(t, says(t, server.Base()))
+	if err := server.Stop(t.Context(), 200*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if alive(pid) {
+		t.Errorf("process %d lives", pid)
+	}
+}
+
+func TestAnotherModelIsFoundOut(t *testing.T) {
+	for _, kind := range []string{"vllm", "sglang", "llamacpp"} {
+		s := settings(kind)
+		s.Env = []string{envWrongRoot + "=/models/other"}
+		err := opened(t, t.TempDir(), s).Start(t.Context())
+		if wrong, ok := errors.AsType[*serve.WrongModelError](err); !ok || wrong.Found != "/models/other" || wrong.Want != "/models/base" {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+func TestAServerThatCannotStartSaysWhy(t *testing.T) {
+	s := settings("vllm")
+	s.Env = []string{envBroken + "=1"}
+	err := opened(t, t.TempDir(), s).Start(t.Context())
+	for _, want := range []string{"start server one", "exit code 3", "no device was found"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	s = settings("vllm")
+	s.Command = []string{filepath.Join(t.TempDir(), "none")}
+	if err := opened(t, t.TempDir(), s).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAServerThatItsFirstQuestionEndsSaysWhy(t *testing.T) {
+	s := settings("vllm")
+	s.Env = []string{envFragile + "=1"}
+	server := opened(t, t.TempDir(), s)
+	started(t, server)
+	err := server.WarmUp(t.Context(), server.Base().Model)
+	for _, want := range []string{"warm up base", "exit code 1", "EngineDeadError: out of memory"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}
+
+func TestWrongSettingsAreToldAtOnce(t *testing.T) {
+	l, err := local(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Server(serve.Settings{Name: "No", Kind: "llamacpp-python", Context: -1, MemoryShare: 2, MaxAdapters: 1, Sleep: true, Parallel: 4, Reasoning: "x", Env: []string{"x"}})
+	for _, want := range []string{"name is", "no model", "context", "memory share is 2", "largest rank", "takes no adapter", "cannot sleep", "one at a time", "no parser", "NAME=value"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	if _, err := l.Server(serve.Settings{Name: "one", Kind: "magic", Model: "m"}); err == nil || !strings.Contains(err.Error(), "llamacpp, llamacpp-python, sglang, vllm") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOurKeysDoNotReachAServer(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "a-key-that-is-ours")
+	server := opened(t, t.TempDir(), settings("vllm"))
+	started(t, server)
+	if said := says(t, server.Base()); !strings.Contains(said, `key ""`) {
+		t.Errorf("the server has the variables %s", said)
+	}
+}
+
+func TestWhatOthersLeftIsSweptAway(t *testing.T) {
+	root, s := t.TempDir(), settings("vllm")
+	s.Name = "exp-one"
+	worker(t, root, "hold", s)() // killed
+	s.Name = "exp-two"
+	kept := opened(t, root, s)
+	started(t, kept)
+	l, err := local(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Sweep(t.Context(), "exp-", func(name string) bool { return name == "exp-two" }, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := l.Jobs.Status(t.Context(), "serve-exp-one-a1"); err != nil || !st.State.Final() {
+		t.Errorf("%s, %v; want it ended", st, err)
+	}
+	says(t, kept.Base())
+	if err := l.Sweep(t.Context(), "", func(string) bool { return false }, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Health(t.Context()); err == nil {
+		t.Error("a server that was swept away is healthy")
+	}
+}

@@ -1,0 +1,37 @@
+"""Makes a tiny model of Qwen3's architecture with random weights, and two adapters of it, in a directory."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "trainer" / "tests"))
+
+
+def main(to: Path) -> None:
+    """Builds base, round-1 and round-2. The adapters change much, so that their answers differ from the base's.
+
+    The trainer's tiny model has heads too small for vLLM's attention on the CPU; the tokenizer is the same.
+    """
+    import tiny
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM, Qwen3Config, Qwen3ForCausalLM
+
+    tiny.build(to / "base")
+    small = Qwen3Config.from_pretrained(to / "base")
+    small.update({"hidden_size": 128, "intermediate_size": 256, "head_dim": 64})
+    torch.manual_seed(7)
+    Qwen3ForCausalLM(small).save_pretrained(to / "base")
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        config = LoraConfig(
+            r=8, lora_alpha=64, init_lora_weights=False,
+            target_modules=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+        )  # fmt: skip
+        model = get_peft_model(AutoModelForCausalLM.from_pretrained(to / "base"), config)
+        model.save_pretrained(to / f"round-{seed}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
