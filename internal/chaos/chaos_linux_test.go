@@ -47,10 +47,12 @@ type order struct {
 	out     string // folder for diary and logs
 }
 
-// Of the short version, which `make check` runs.
+// Of the short version, which `make check` runs. The seed is one whose events are
+// a pause, lost answers, a dead devstack, an artifact damaged, a dead store and a
+// dead worker.
 const (
-	checkSeed   = 1
-	checkEvents = 5
+	checkSeed   = 24149
+	checkEvents = 6
 )
 
 func orders(t *testing.T) order {
@@ -96,7 +98,7 @@ func TestNothingIsToBeSeenOfChaos(t *testing.T) {
 	d.aside("seed %d, %d events", o.seed, o.events)
 	left, began := schedule(o.seed, o.events), time.Now()
 	laps := 0
-	for ; len(left) > 0 && !t.Failed() && !(laps > 0 && o.over(began)); laps++ {
+	for ; len(left) > 0 && !t.Failed() && (laps == 0 || !o.over(began)); laps++ {
 		t.Run(fmt.Sprintf("lap %d", laps), func(t *testing.T) {
 			d.under(t)
 			left = lap(t, o, d, laps, left)

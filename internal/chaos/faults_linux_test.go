@@ -76,7 +76,9 @@ func (s *storm) perform(e event) {
 		err = s.fillDisk(e)
 	case corrupt:
 		err = s.corrupt(e)
-	case dropAnswers, delayStore, cutStore:
+	case dropAnswers:
+		s.loseAnswers(e)
+	case delayStore, cutStore:
 		s.breakLine(e)
 	case cutTemporal, stallTemporal:
 		s.breakWire(e)
@@ -140,34 +142,41 @@ func (s *storm) killStore(e event) error {
 	})
 }
 
-// breakLine disturbs the way from one worker to the store.
+// loseAnswers has the next answers to a worker's writes get lost.
+func (s *storm) loseAnswers(e event) {
+	l := s.lines[e.Victim]
+	l.victim.Lock()
+	defer l.victim.Unlock()
+	_, before := l.dropping()
+	l.set(func(l *storeLine) { l.drop = e.Count })
+	s.tell(e, nil, "%d answers to writes of worker-%d get lost, within %s", e.Count, e.Victim, e.Lasts)
+	within(e.Lasts, func() bool { left, _ := l.dropping(); return left == 0 })
+	l.set(func(l *storeLine) { l.drop = 0 })
+	if _, lost := l.dropping(); lost > before {
+		s.happened(e.Kind)
+		s.tell(e, nil, "%d were lost", lost-before)
+	} else {
+		s.tell(e, nil, "left out: worker-%d wrote nothing", e.Victim)
+	}
+}
+
+// breakLine slows down or cuts the way from one worker to the store.
 func (s *storm) breakLine(e event) {
 	l := s.lines[e.Victim]
 	l.victim.Lock()
 	defer l.victim.Unlock()
 	s.happened(e.Kind)
-	switch e.Kind {
-	case dropAnswers:
-		_, before := l.dropping()
-		l.set(func(l *storeLine) { l.drop = e.Count })
-		s.tell(e, nil, "%d answers to writes of worker-%d get lost, within %s", e.Count, e.Victim, e.Lasts)
-		within(e.Lasts, func() bool { left, _ := l.dropping(); return left == 0 })
-		l.set(func(l *storeLine) { l.drop = 0 })
-		_, lost := l.dropping()
-		s.tell(e, nil, "%d were lost", lost-before)
-	case delayStore:
+	if e.Kind == cutStore {
+		l.sever()
+		s.tell(e, nil, "worker-%d does not reach the store for %s", e.Victim, e.Lasts)
+	} else {
 		delay := time.Duration(e.Count) * time.Millisecond
 		l.set(func(l *storeLine) { l.delay = delay })
 		s.tell(e, nil, "requests of worker-%d take %s longer, for %s", e.Victim, delay, e.Lasts)
-		s.sleep(e.Lasts)
-		l.set(func(l *storeLine) { l.delay = 0 })
-	case cutStore:
-		l.sever()
-		s.tell(e, nil, "worker-%d does not reach the store for %s", e.Victim, e.Lasts)
-		s.sleep(e.Lasts)
-		l.set(func(l *storeLine) { l.cut = false })
-		s.tell(e, nil, "mended")
 	}
+	s.sleep(e.Lasts)
+	l.set(func(l *storeLine) { l.cut, l.delay = false, 0 })
+	s.tell(e, nil, "mended")
 }
 
 // breakWire disturbs the way from one worker to Temporal.

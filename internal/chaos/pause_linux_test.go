@@ -17,6 +17,10 @@ var takenOver = regexp.MustCompile(`msg="a step is taken over".* from=(\S+)`)
 // its result was refused, or it could not even give its lease back.
 var noticed = []string{"was taken over while it was worked on", "a late result is refused", "a lease was not released"}
 
+// busyWithin is how long a pause waits for its victim to be in the middle of
+// something. An attempt is known from its document, which comes after 2 s.
+const busyWithin = 6 * time.Second
+
 // pause stops a worker for longer than anybody believes it to be alive. When it
 // goes on, it must find out that each step which another worker took over from it
 // is not its own any more, and say so in its log.
@@ -29,6 +33,7 @@ func (s *storm) pause(e event) error {
 		s.tell(e, nil, "left out: %s is just being started", p.name)
 		return nil
 	}
+	within(busyWithin, func() bool { return len(s.attemptsOf(pid)) > 0 || s.ctx.Err() != nil })
 	before := s.logEnds()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return err

@@ -82,10 +82,10 @@ func schedule(seed uint64, n int) []event {
 			if s, ok := spans[e.Kind]; ok {
 				e.Lasts = between(s[0], s[1])
 			}
-			switch e.Kind {
-			case dropAnswers:
+			if e.Kind == dropAnswers {
 				e.Count = 2 + rng.IntN(9)
-			case delayStore:
+			}
+			if e.Kind == delayStore {
 				e.Count = 50 + rng.IntN(1200)
 			}
 			events = append(events, e)

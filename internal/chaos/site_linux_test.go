@@ -159,16 +159,6 @@ func (s *site) starter(args ...string) (stdout, stderr string, code int) {
 	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
 }
 
-// must runs the command line and wants exit code 0.
-func (s *site) must(args ...string) string {
-	s.t.Helper()
-	out, errOut, code := s.starter(args...)
-	if code != 0 {
-		s.t.Fatalf("starter %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errOut)
-	}
-	return out
-}
-
 // ask runs the command line with JSON as its output; false if it failed or the
 // answer is not what it should be, as while servers are down.
 func (s *site) ask(into any, args ...string) bool {

@@ -18,7 +18,7 @@ const (
 // sweepText is the sweep of a lap: the same arms with other seeds each time. Much
 // of the work is shared. Checkpoints are frequent, so that a kill finds one.
 func sweepText(lap int, long bool) string {
-	samples, epochs, third := 300, 2, ""
+	samples, epochs, third := 300, 5, ""
 	if long {
 		samples, epochs, third = 400, 8, "\n  random: {designer.kind: random}"
 	}
