@@ -51,7 +51,7 @@ type order struct {
 // a pause, lost answers, a dead devstack, an artifact damaged, a dead store and a
 // dead worker.
 const (
-	checkSeed   = 24149
+	checkSeed   = 290171
 	checkEvents = 6
 )
 

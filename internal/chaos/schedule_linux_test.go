@@ -65,7 +65,7 @@ var spans = map[kind][2]time.Duration{
 const (
 	workers  = 2
 	gapLeast = 500 * time.Millisecond
-	gapMost  = 4 * time.Second
+	gapMost  = 8 * time.Second
 )
 
 // schedule draws events. Each kind comes once before any comes again; the same
