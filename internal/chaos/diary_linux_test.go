@@ -3,7 +3,9 @@ package chaos
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -29,6 +31,7 @@ type diary struct {
 	file *os.File
 	err  error
 	done map[kind]int // events that happened
+	came map[string]int
 }
 
 func openDiary(t *testing.T, file string) *diary {
@@ -37,7 +40,7 @@ func openDiary(t *testing.T, file string) *diary {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &diary{show: t, file: f, done: map[kind]int{}}
+	d := &diary{show: t, file: f, done: map[kind]int{}, came: map[string]int{}}
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil || d.err != nil {
 			t.Errorf("the diary: %v, %v", err, d.err)
@@ -88,6 +91,13 @@ func (d *diary) happened(k kind) {
 	d.done[k]++
 }
 
+// count adds to what came of the events.
+func (d *diary) count(what string, n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.came[what] += n
+}
+
 // counts are how often each kind happened, in words.
 func (d *diary) counts() (text string, all int) {
 	d.mu.Lock()
@@ -97,6 +107,9 @@ func (d *diary) counts() (text string, all int) {
 			text += fmt.Sprintf(", %s x %d", k, n)
 			all += n
 		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(d.came)) {
+		text += fmt.Sprintf("; %s: %d", what, d.came[what])
 	}
 	return fmt.Sprintf("%d events%s", all, text), all
 }

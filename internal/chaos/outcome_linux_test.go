@@ -77,6 +77,7 @@ func (s *site) sameArtifacts(d *diary, want, got map[string]map[string]string) {
 			}
 		}
 	}
+	d.count("artifacts compared", n)
 	d.aside("%d artifacts of %d cells were compared", n, len(want))
 }
 
@@ -111,6 +112,7 @@ func (s *site) nothingLeft(d *diary) {
 		}
 	}
 	d.aside("gc found %+v", before.Reasons)
+	d.count("objects swept by gc", now.Objects)
 	if now.Objects != before.Objects || after.Objects != 0 {
 		s.t.Errorf("gc would sweep %d objects, swept %d, and would then sweep %d; want the same number and then none", before.Objects, now.Objects, after.Objects)
 	}

@@ -60,6 +60,7 @@ func (s *storm) pause(e event) error {
 		}
 	}
 	if len(lost) > 0 {
+		s.count("steps taken over from paused workers, which noticed", len(lost))
 		s.tell(e, nil, "it has noticed")
 	}
 	return nil

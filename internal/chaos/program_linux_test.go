@@ -49,7 +49,7 @@ func (p *program) run() {
 			err := p.once(ctx)
 			p.mu.Lock()
 			p.pid = 0
-			wait := max(p.hold, 300*time.Millisecond)
+			wait := max(p.hold, time.Second)
 			p.hold = 0
 			p.mu.Unlock()
 			if ctx.Err() == nil {

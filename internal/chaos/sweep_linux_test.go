@@ -108,6 +108,9 @@ func (s *site) retry(d *diary, name string) {
 		}
 	}
 	_, said, code := s.starter(args...)
+	if code == 0 {
+		d.count("retries by hand", 1)
+	}
 	d.aside("starter %s: exit code %d: %s", strings.Join(args, " "), code, strings.TrimSpace(said))
 }
 
