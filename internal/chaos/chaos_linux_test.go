@@ -51,13 +51,14 @@ type order struct {
 // a pause, lost answers, a dead devstack, an artifact damaged, a dead store and a
 // dead worker.
 const (
-	checkSeed   = 290171
-	checkEvents = 6
+	checkSeed    = 290171
+	checkEvents  = 6
+	checkMinutes = 1
 )
 
 func orders(t *testing.T) order {
 	t.Helper()
-	o := order{seed: checkSeed, events: checkEvents, out: os.Getenv("FLOE_CHAOS_OUT")}
+	o := order{seed: checkSeed, events: checkEvents, minutes: checkMinutes, out: os.Getenv("FLOE_CHAOS_OUT")}
 	if o.out == "" {
 		o.out = filepath.Join(t.TempDir(), "chaos")
 	}

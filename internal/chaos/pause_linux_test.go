@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-var takenOver = regexp.MustCompile(`msg="a step is taken over".* from=(\S+)`)
+var takenOver = regexp.MustCompile(`msg="a step is taken over" step=(\S+) from=(\S+)`)
 
 // noticed are what a worker logs that was given up: it found out while it worked,
 // its result was refused, or it could not even give its lease back.
@@ -42,11 +42,11 @@ func (s *storm) pause(e event) error {
 	s.tell(e, []int{pid}, "stopped for %s, with %d steps at work", e.Lasts, len(busy))
 	s.happened(e.Kind)
 	s.sleep(e.Lasts)
-	var lost []string
+	lost := map[string]string{} // attempt to step
 	for i, log := range s.since(before) {
 		for _, m := range takenOver.FindAllStringSubmatch(log, -1) {
-			if i != e.Victim && busy[m[1]] {
-				lost = append(lost, m[1])
+			if step, attempt := m[1], m[2]; i != e.Victim && busy[attempt] {
+				lost[attempt] = step
 			}
 		}
 	}
@@ -54,8 +54,8 @@ func (s *storm) pause(e event) error {
 		return err
 	}
 	s.tell(e, []int{pid}, "goes on; taken over from it meanwhile: %d", len(lost))
-	for _, attempt := range lost {
-		if !within(90*time.Second, func() bool { return tells(s.since(before)[e.Victim], attempt) }) {
+	for attempt, step := range lost {
+		if !within(90*time.Second, func() bool { return tells(s.since(before)[e.Victim], attempt, step) }) {
 			return fmt.Errorf("%s does not say that %s was taken over from it", p.name, attempt)
 		}
 	}
@@ -68,10 +68,10 @@ func (s *storm) pause(e event) error {
 
 // tells says whether a worker's log has it that an attempt was given up. A lease
 // that was not released is told by its step alone.
-func tells(log, attempt string) bool {
+func tells(log, attempt, step string) bool {
 	for line := range strings.Lines(log) {
 		for _, words := range noticed {
-			if strings.Contains(line, words) && (strings.Contains(line, attempt) || words == noticed[2]) {
+			if strings.Contains(line, words) && (strings.Contains(line, attempt) || words == noticed[2] && strings.Contains(line, step)) {
 				return true
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,8 +33,9 @@ type site struct {
 	say   func(format string, args ...any)
 	data  string // of devstack
 	logs  string
-	mark  string // in the environment of all its processes
-	info  stack.Info
+	mark  string                     // in the environment of all its processes
+	info  stack.Info                 // once it is up; the same after restarts
+	ports atomic.Pointer[stack.Info] // what devstack is to be started again with
 	stack *program
 	work  []*program
 	wires []*devtest.Wire // to Temporal
@@ -61,6 +63,7 @@ func newSite(t *testing.T, logs string, say func(string, ...any), prepare func(*
 	if s.info, err = stack.Read(s.data); err != nil {
 		t.Fatal(err)
 	}
+	s.ports.Store(&s.info)
 	for i := range workers {
 		s.connect(i)
 	}
@@ -99,8 +102,12 @@ func (s *site) program(name string, args func() (string, []string)) *program {
 
 // stackArgs keeps the ports over restarts.
 func (s *site) stackArgs() (string, []string) {
+	var known stack.Info
+	if p := s.ports.Load(); p != nil {
+		known = *p
+	}
 	return filepath.Join(programs, "devstack"), []string{
-		"--data", s.data, "-q", "--temporal-port", portOf(s.info.Temporal), "--ui-port", portOf(s.info.UI), "--s3-port", portOf(s.info.S3),
+		"--data", s.data, "-q", "--temporal-port", portOf(known.Temporal), "--ui-port", portOf(known.UI), "--s3-port", portOf(known.S3),
 	}
 }
 
