@@ -22,18 +22,18 @@ func (s *site) mountDisk() error {
 	if err := syscall.Mount("tmpfs", root, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d,mode=0700", diskBytes)); err != nil {
 		return fmt.Errorf("mount a tmpfs: %w", err)
 	}
+	probe := filepath.Join(root, ".probe")
+	if err := os.WriteFile(probe, nil, 0o600); err != nil {
+		return errors.Join(err, syscall.Unmount(root, syscall.MNT_DETACH))
+	}
+	if err := syscall.Setxattr(probe, "user.probe", []byte("x"), 0); err != nil {
+		return errors.Join(fmt.Errorf("extended attributes on tmpfs: %w", err), syscall.Unmount(root, syscall.MNT_DETACH))
+	}
 	s.t.Cleanup(func() {
 		if err := syscall.Unmount(root, syscall.MNT_DETACH); err != nil {
 			s.t.Errorf("unmount %s: %v", root, err)
 		}
 	})
-	probe := filepath.Join(root, ".probe")
-	if err := os.WriteFile(probe, nil, 0o600); err != nil {
-		return err
-	}
-	if err := syscall.Setxattr(probe, "user.probe", []byte("x"), 0); err != nil {
-		return errors.Join(fmt.Errorf("extended attributes on tmpfs: %w", err), syscall.Unmount(root, syscall.MNT_DETACH))
-	}
 	s.disk = &disk{ballast: filepath.Join(root, ".ballast")}
 	return os.Remove(probe)
 }

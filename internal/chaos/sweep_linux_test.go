@@ -78,7 +78,7 @@ func (s *site) followed(d *diary) view {
 		for _, c := range v.Cells {
 			switch c.State {
 			case needsDecision:
-				d.aside("%s", c.Cause)
+				d.aside("%s needs attention: %s", c.Name, c.Cause)
 				s.retry(d, c.Name)
 			case "failed":
 				s.t.Errorf("cell %s ended without a result: %s", c.Name, c.Cause)
