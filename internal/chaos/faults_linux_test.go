@@ -97,7 +97,7 @@ func (s *storm) kill(e event, victims ...*program) error {
 	var pids, starts []int
 	for _, p := range victims {
 		_, n := p.running()
-		pid, err := p.kill9(e.Lasts)
+		pid, err := p.signal(syscall.SIGKILL, e.Lasts)
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,8 @@ func (s *storm) killStore(e event) error {
 		return nil
 	}
 	if err := syscall.Kill(child, syscall.SIGKILL); err != nil {
-		return err
+		s.tell(e, nil, "left out: %v", err)
+		return nil
 	}
 	s.tell(e, []int{child}, "killed with -9")
 	s.happened(e.Kind)

@@ -28,15 +28,15 @@ func (s *storm) pause(e event) error {
 	p := s.work[e.Victim]
 	p.victim.Lock()
 	defer p.victim.Unlock()
-	pid, _ := p.running()
+	within(busyWithin, func() bool { pid, _ := p.running(); return len(s.attemptsOf(pid)) > 0 || s.ctx.Err() != nil })
+	before := s.logEnds()
+	pid, err := p.signal(syscall.SIGSTOP, 0)
+	if err != nil {
+		return err
+	}
 	if pid == 0 {
 		s.tell(e, nil, "left out: %s is just being started", p.name)
 		return nil
-	}
-	within(busyWithin, func() bool { return len(s.attemptsOf(pid)) > 0 || s.ctx.Err() != nil })
-	before := s.logEnds()
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		return err
 	}
 	busy := s.attemptsOf(pid)
 	s.tell(e, []int{pid}, "stopped for %s, with %d steps at work", e.Lasts, len(busy))
@@ -50,7 +50,7 @@ func (s *storm) pause(e event) error {
 			}
 		}
 	}
-	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+	if _, err := p.signal(syscall.SIGCONT, 0); err != nil {
 		return err
 	}
 	s.tell(e, []int{pid}, "goes on; taken over from it meanwhile: %d", len(lost))

@@ -30,7 +30,7 @@ type program struct {
 	victim sync.Mutex // held while an event is about this program
 
 	mu     sync.Mutex
-	pid    int           // 0 while none runs
+	proc   *os.Process   // nil while none runs
 	starts int           // so far
 	hold   time.Duration // before the next start
 
@@ -48,7 +48,7 @@ func (p *program) run() {
 		for ctx.Err() == nil {
 			err := p.once(ctx)
 			p.mu.Lock()
-			p.pid = 0
+			p.proc = nil
 			wait := max(p.hold, time.Second)
 			p.hold = 0
 			p.mu.Unlock()
@@ -79,7 +79,7 @@ func (p *program) once(ctx context.Context) error {
 		return err
 	}
 	p.mu.Lock()
-	p.pid = cmd.Process.Pid
+	p.proc = cmd.Process
 	p.starts++
 	p.mu.Unlock()
 	if err := cmd.Wait(); err != nil {
@@ -98,18 +98,28 @@ func (p *program) end() {
 func (p *program) running() (pid, starts int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.pid, p.starts
+	if p.proc != nil {
+		pid = p.proc.Pid
+	}
+	return pid, p.starts
 }
 
-// kill9 kills the process, and keeps it down for a while.
-func (p *program) kill9(down time.Duration) (pid int, err error) {
+// signal signals the process; the pid is 0 if there is none, as between two
+// starts. One that is killed stays down for a while.
+func (p *program) signal(sig os.Signal, down time.Duration) (pid int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.pid == 0 {
-		return 0, nil // between two starts
+	if p.proc == nil {
+		return 0, nil
+	}
+	switch err := p.proc.Signal(sig); {
+	case errors.Is(err, os.ErrProcessDone):
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("%s to %s: %w", sig, p.name, err)
 	}
 	p.hold = down
-	return p.pid, syscall.Kill(p.pid, syscall.SIGKILL)
+	return p.proc.Pid, nil
 }
 
 // marked are the processes whose environment has a mark, with their command lines.
