@@ -10,7 +10,7 @@ STAMP   := -X floe/internal/version.version=$(VERSION) -X floe/internal/version.
 SPEC    ?= examples/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev check test test-devstack test-model test-trainer test-slurm test-ray test-serve lint-trainer proof race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale clean
+.PHONY: help build demo dev check test test-devstack test-model test-trainer test-slurm test-ray test-serve lint-trainer proof race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale chaos clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,6 +92,14 @@ CELLS ?= 5000
 sweep-scale: ## simulate a sweep of CELLS (default 5000) whose steps cost nothing: time, history sizes, memory
 	FLOE_SCALE_CELLS=$(CELLS) $(GO) test ./workflows -run Thousands -v -count=1 -timeout 60m
 
+SEED    ?= $$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')
+EVENTS  ?= 39
+MINUTES ?= 30
+chaos: ## break things while sweeps run: EVENTS (default 39) drawn by SEED (default: any), no new lap after MINUTES (default 30); see docs/chaos.md
+	@rm -rf chaos
+	FLOE_CHAOS_SEED=$(SEED) FLOE_CHAOS_EVENTS=$(EVENTS) FLOE_CHAOS_MINUTES=$(MINUTES) FLOE_CHAOS_OUT=$(CURDIR)/chaos \
+		$(GO) test ./internal/chaos -run Chaos -v -count=1 -timeout 0
+
 histories: build ## record the histories that the replay test replays (after a change of workflows that is meant)
 	$(GO) test ./starter -run 'WholeExperiment|CancelStops|FailureWaits|PauseResume|ASweep|APersonDesigns' -count=1 -record
 
@@ -103,4 +111,4 @@ cover: ## coverage of the main module
 	$(GO) test -coverprofile=coverage.txt ./... && $(GO) tool cover -func=coverage.txt | tail -1
 
 clean: ## remove what was built
-	rm -rf $(BIN) coverage.txt
+	rm -rf $(BIN) chaos coverage.txt

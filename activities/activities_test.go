@@ -192,6 +192,17 @@ func TestKindsOfFailure(t *testing.T) {
 			t.Errorf("kind %s, again %v: %v", kind, again, err)
 		}
 	})
+	t.Run("a step that was set aside is missing, and looked for again", func(t *testing.T) {
+		b := newBench(t)
+		in := upToTraining(b)
+		if _, err := b.acts.Steps.Quarantine(t.Context(), in.Dataset); err != nil {
+			t.Fatal(err)
+		}
+		_, err := do(b, b.acts.Train, in)
+		if kind, again := kindOf(t, err); kind != activities.KindMissing || !again {
+			t.Errorf("kind %s, again %v: %v", kind, again, err)
+		}
+	})
 	for _, c := range []struct {
 		name  string
 		err   error

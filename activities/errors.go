@@ -8,6 +8,7 @@ import (
 
 	"floe/internal/artifact"
 	"floe/internal/designer"
+	"floe/internal/plan"
 )
 
 // Kinds of failure. Go errors do not survive the activity boundary; kinds do.
@@ -15,6 +16,7 @@ import (
 const (
 	KindBadInput = "BadInput" // the experiment asks for something impossible: change the spec
 	KindCorrupt  = "Corrupt"  // an artifact is not what its manifest says: restore or delete it
+	KindMissing  = "Missing"  // a step that was done is so no more: have it done again
 	KindModel    = "Model"    // the designer's endpoint refused for good: change endpoint, key or model
 	KindStopping = "Stopping" // the worker is going down: run again on another
 	KindTrouble  = "Trouble"  // anything else, such as a store that does not answer: run again
@@ -42,6 +44,8 @@ func classify(ctx context.Context, err error) error {
 		return app
 	case errors.As(err, &corrupt):
 		return temporal.NewNonRetryableApplicationError(err.Error(), KindCorrupt, nil)
+	case errors.Is(err, plan.ErrMissing): // another experiment may be doing it again just now
+		return temporal.NewApplicationError(err.Error(), KindMissing)
 	case errors.As(err, &final):
 		return temporal.NewNonRetryableApplicationError(err.Error(), KindModel, nil)
 	case errors.As(err, &away):

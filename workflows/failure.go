@@ -150,6 +150,7 @@ func (f Failure) tail() []string {
 var remedies = map[string]string{
 	activities.KindBadInput: "change what it asks for with starter retry %[1]s --set FIELD=VALUE or mend what it needs",
 	activities.KindCorrupt:  "set the damaged artifact aside with starter artifacts verify %[1]s --repair",
+	activities.KindMissing:  "ask starter artifacts verify %[1]s from which round on to retry",
 	activities.KindModel:    "mend the model's endpoint, its name or the key that the worker has for it",
 	activities.KindStopping: "start a worker that stays",
 	kindTimeout:             "look at the worker with starter logs %[1]s",

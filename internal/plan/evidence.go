@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"floe/internal/artifact"
@@ -79,11 +80,15 @@ func Load[T any](ctx context.Context, steps artifact.Steps, id experiment.StepID
 	return v, steps.ReadJSON(ctx, m, file, &v)
 }
 
-// Need finds a step that must be done.
+// ErrMissing says that a step was done, as a later one names it, and is not done
+// any more: somebody set it aside or deleted it.
+var ErrMissing = errors.New("not in the artifact store, though a later step needs it")
+
+// Need finds a step that must be done; ErrMissing if it is not.
 func Need(ctx context.Context, steps artifact.Steps, id experiment.StepID) (artifact.Manifest, error) {
 	m, ok, err := steps.Find(ctx, id)
 	if err == nil && !ok {
-		err = fmt.Errorf("step %s is not in the artifact store, though a later step needs it", id)
+		err = fmt.Errorf("step %s is %w", id, ErrMissing)
 	}
 	return m, err
 }

@@ -7,11 +7,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,16 +29,10 @@ const large = 20<<20 + 1
 // by calling next or not.
 func between(t *testing.T, stack *devtest.Stack, start func(*httptest.Server), see func(w http.ResponseWriter, r *http.Request, next http.Handler)) (*httptest.Server, s3.Settings) {
 	t.Helper()
-	target, err := url.Parse(stack.S3)
+	server, err := devtest.Between(stack.S3, see)
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(target)
-		r.Out.Host = r.In.Host // it is signed
-	}}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { see(w, r, proxy) }))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	start(server)
 	t.Cleanup(server.Close)
 	settings := stack.Settings()
