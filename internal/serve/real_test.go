@@ -129,7 +129,11 @@ func TestARealVLLMServesBaseAndCheckpointsAndIsAdopted(t *testing.T) {
 	} else {
 		t.Logf("an adapter that is not there: %v", err)
 	}
-	askTasks(t, server.Base())
+	if served, err := server.Load(t.Context(), adapters[1]); err != nil {
+		t.Error(err)
+	} else {
+		askTasks(t, served)
+	}
 	if err := server.Stop(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +142,7 @@ func TestARealVLLMServesBaseAndCheckpointsAndIsAdopted(t *testing.T) {
 	}
 }
 
-// askTasks has a served model answer real tasks twice, and judges what it says.
+// askTasks has a served model answer real tasks, and judges what it says.
 func askTasks(t *testing.T, m serve.Served) {
 	t.Helper()
 	e, err := all.Open(all.Names()[0])
@@ -157,7 +161,8 @@ func askTasks(t *testing.T, m serve.Served) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := ask.Plan{Request: endpoint.Request{Model: m.Model, MaxTokens: 64, Temperature: 1}, Seed: "served", Concurrency: 8}
+	// Greedily: vLLM 0.32's CPU build ends with the first request that has a seed and a temperature.
+	plan := ask.Plan{Request: endpoint.Request{Model: m.Model, MaxTokens: 64}, Seed: "served", Concurrency: 8}
 	path := filepath.Join(t.TempDir(), "answers.jsonl")
 	j, err := ask.OpenFile(path)
 	if err != nil {
