@@ -40,7 +40,7 @@ func given(t *testing.T, name string) string {
 func realVLLM(t *testing.T) serve.Settings {
 	return serve.Settings{
 		Name: "real", Kind: "vllm", Model: given(t, envVLLMBase), Command: []string{given(t, envVLLM), "serve"},
-		Context: 2048, Parallel: 8, MaxAdapters: 2, MaxRank: 8, StartWithin: realPatience, Linger: time.Hour,
+		Context: 2048, Parallel: 8, MaxAdapters: 2, MaxRank: 8, StartWithin: realPatience, Linger: 2 * time.Minute,
 		Args: []string{"--dtype", "float32", "--enforce-eager"}, Env: []string{"VLLM_CPU_KVCACHE_SPACE=1", "HF_HUB_OFFLINE=1"},
 	}
 }
@@ -205,7 +205,7 @@ func processesWith(text string) []string {
 func TestARealLlamaCppServerIsStartedProvenAskedAndEnded(t *testing.T) {
 	s := serve.Settings{
 		Name: "llama", Kind: "llamacpp-python", Model: given(t, envLlamaGGUF), Command: []string{given(t, envLlama), "-m", "llama_cpp.server"},
-		Context: 2048, StartWithin: realPatience, Linger: time.Hour, Args: []string{"--chat_format", "alpaca", "--n_threads", "1"},
+		Context: 2048, StartWithin: realPatience, Linger: 2 * time.Minute, Args: []string{"--chat_format", "alpaca", "--n_threads", "1"},
 	}
 	server := opened(t, t.TempDir(), s)
 	started(t, server)

@@ -65,7 +65,7 @@ func opened(t *testing.T, root string, s serve.Settings) serve.Server {
 func settings(kind string) serve.Settings {
 	return serve.Settings{
 		Name: "one", Kind: kind, Model: "/models/base", Command: []string{os.Args[0], "scripted", kind},
-		StartWithin: patience, Linger: time.Hour,
+		StartWithin: patience, Linger: 2 * time.Minute,
 	}
 }
 
