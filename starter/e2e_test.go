@@ -291,12 +291,22 @@ func TestAWholeExperimentFromTheCommandLine(t *testing.T) {
 		}
 	})
 	t.Run("list, show, artifacts and report", func(t *testing.T) { look(t, m) })
+	t.Run("its stored answers get the same verdicts again", func(t *testing.T) {
+		var r rescoreResult
+		if err := json.Unmarshal([]byte(m.must("rescore", "small", "--check", "-o", "json")), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Changed != 0 || len(r.Sets) != 5 || r.Answers == 0 { // start, two rounds, a benchmark untrained and trained
+			t.Errorf("%d of %d changed in %d sets", r.Changed, r.Answers, len(r.Sets))
+		}
+	})
 	t.Run("what is not there is exit code 3", func(t *testing.T) {
 		for _, args := range [][]string{
 			{"show", "nobody"},
 			{"watch", "nobody"},
 			{"cancel", "nobody"},
 			{"report", "nobody"},
+			{"rescore", "nobody"},
 			{"artifacts", "ls", "nobody"},
 			{"artifacts", "get", "small", "no/such/file"},
 		} {

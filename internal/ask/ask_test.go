@@ -29,15 +29,29 @@ func TestImports(t *testing.T) {
 type model struct {
 	*httptest.Server
 
-	// before may answer instead, and says whether it did.
-	before func(n int, prompt string, w http.ResponseWriter, r *http.Request) bool
-
 	mu      sync.Mutex
+	last    int // calls for the model "last"
 	n       int
 	now     int // calls under way
 	most    int
 	prompts map[string]int
 	seeds   map[string]int
+	before  hook
+}
+
+// hook may answer instead of a model, and says whether it did.
+type hook func(n int, prompt string, w http.ResponseWriter, r *http.Request) bool
+
+func (m *model) first(h hook) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before = h
+}
+
+func (m *model) calls() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.n
 }
 
 func newModel(t *testing.T) *model {
@@ -49,6 +63,7 @@ func newModel(t *testing.T) *model {
 
 func (m *model) serve(w http.ResponseWriter, r *http.Request) {
 	var q struct {
+		Model    string
 		Seed     int
 		Messages []struct{ Content string }
 	}
@@ -58,14 +73,17 @@ func (m *model) serve(w http.ResponseWriter, r *http.Request) {
 	m.n++
 	m.now++
 	m.most = max(m.most, m.now)
-	n := m.n
+	n, before := m.n, m.before
+	if q.Model == "last" {
+		m.last++
+	}
 	m.mu.Unlock()
 	defer func() {
 		m.mu.Lock()
 		m.now--
 		m.mu.Unlock()
 	}()
-	if m.before != nil && m.before(n, prompt, w, r) {
+	if before != nil && before(n, prompt, w, r) {
 		return
 	}
 	m.mu.Lock()
@@ -143,7 +161,7 @@ func TestEveryItemIsAskedOnceWithItsOwnSeedAndKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, items := newModel(t), questions(60)
 			full := make(chan struct{})
-			m.before = func(n int, _ string, _ http.ResponseWriter, r *http.Request) bool {
+			m.first(func(n int, _ string, _ http.ResponseWriter, r *http.Request) bool {
 				if n == 8 {
 					close(full)
 				}
@@ -152,7 +170,7 @@ func TestEveryItemIsAskedOnceWithItsOwnSeedAndKept(t *testing.T) {
 				case <-r.Context().Done():
 				}
 				return false
-			}
+			})
 			var told []int
 			j := open()
 			answers, tally, err := ask.Run(t.Context(), m.endpoint(t), plan(), items, j, ask.Watch{
@@ -192,14 +210,14 @@ func TestInterruptedAskingGoesOnWithWhatIsOpen(t *testing.T) {
 			m, items := newModel(t), questions(50)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			m.before = func(n int, _ string, _ http.ResponseWriter, r *http.Request) bool {
+			m.first(func(n int, _ string, _ http.ResponseWriter, r *http.Request) bool {
 				if n < 20 {
 					return false
 				}
 				stop()
 				<-r.Context().Done()
 				return true
-			}
+			})
 			p := plan()
 			p.Concurrency = 1 // of two, one could be answered as the other interrupts
 			j := open()
@@ -208,7 +226,7 @@ func TestInterruptedAskingGoesOnWithWhatIsOpen(t *testing.T) {
 				t.Fatalf("%v after %d answers", err, tally.Answered)
 			}
 			release(j)
-			m.before = nil
+			m.first(nil)
 			if _, tally, err = ask.Run(t.Context(), m.endpoint(t), p, items, open(), ask.Watch{}); err != nil || tally.Answered != 50 {
 				t.Errorf("%v, %+v", err, tally)
 			}
@@ -219,7 +237,7 @@ func TestInterruptedAskingGoesOnWithWhatIsOpen(t *testing.T) {
 
 func TestHowAnswersEndAreClasses(t *testing.T) {
 	m, items := newModel(t), questions(5)
-	m.before = func(_ int, prompt string, w http.ResponseWriter, _ *http.Request) bool {
+	m.first(func(_ int, prompt string, w http.ResponseWriter, _ *http.Request) bool {
 		switch prompt {
 		case items[0].Prompt:
 			send(w, "half an ans", "length")
@@ -234,7 +252,7 @@ func TestHowAnswersEndAreClasses(t *testing.T) {
 			return false
 		}
 		return true
-	}
+	})
 	answers, tally, err := ask.Run(t.Context(), m.endpoint(t), plan(), items, journals(t)["objects"](), ask.Watch{})
 	if err != nil {
 		t.Fatal(err)
@@ -246,91 +264,5 @@ func TestHowAnswersEndAreClasses(t *testing.T) {
 	}
 	if tally.Truncated != 1 || tally.Refused != 2 || tally.Empty != 1 || tally.OK != 1 || !strings.Contains(tally.String(), "1 ok, 1 truncated, 2 refused, 1 empty") {
 		t.Errorf("tally %s", tally)
-	}
-}
-
-func TestBudgetsOfTokensAndMoneyAreNotExceededAndLargerOnesGoOn(t *testing.T) {
-	price := func(prompt, completion int) float64 { return float64(prompt)*1e-3 + float64(completion)*1e-2 }
-	for what, set := range map[string]func(*ask.Plan, float64){
-		"tokens": func(p *ask.Plan, share float64) { p.MaxTokens = int64(30 * 35 * share) },
-		"money":  func(p *ask.Plan, share float64) { p.MaxCost = ask.Money(30 * 0.08 * share) },
-	} {
-		t.Run(what, func(t *testing.T) {
-			m, items, j := newModel(t), questions(30), journals(t)["objects"]()
-			p := plan()
-			p.Price = price
-			set(&p, 0.5)
-			_, tally, err := ask.Run(t.Context(), m.endpoint(t), p, items, j, ask.Watch{})
-			spent, ok := errors.AsType[*ask.SpentError](err)
-			if !ok || spent.What != what || spent.Used > spent.Limit || tally.Answered < 5 || tally.Answered > 15 {
-				t.Fatalf("%v; %+v", err, tally)
-			}
-			set(&p, 2)
-			if _, tally, err = ask.Run(t.Context(), m.endpoint(t), p, items, j, ask.Watch{}); err != nil || tally.Cost < 2.39 || tally.Cost > 2.41 {
-				t.Errorf("%v; %+v", err, tally)
-			}
-			m.askedOnce(t, items)
-		})
-	}
-}
-
-func TestTroubleIsWaitedOutAndToldOnceOrEndsAsking(t *testing.T) {
-	m, items := newModel(t), questions(12)
-	m.before = func(n int, _ string, w http.ResponseWriter, _ *http.Request) bool {
-		if n <= 8 {
-			http.Error(w, "busy", http.StatusServiceUnavailable)
-		}
-		return n <= 8
-	}
-	told := 0
-	j := journals(t)["objects"]()
-	p := plan()
-	p.Concurrency = 4
-	_, _, err := ask.Run(t.Context(), m.endpoint(t), p, items[:6], j, ask.Watch{Waiting: func(time.Duration, *endpoint.Trouble) { told++ }})
-	if err != nil || told != 1 {
-		t.Errorf("%v, told %d times", err, told)
-	}
-	m.before = func(_ int, _ string, w http.ResponseWriter, _ *http.Request) bool {
-		http.Error(w, "what?", http.StatusNotFound)
-		return true
-	}
-	_, tally, err := ask.Run(t.Context(), m.endpoint(t), p, items, j, ask.Watch{})
-	if trouble, ok := errors.AsType[*endpoint.Trouble](err); !ok || !trouble.Final || tally.Answered != 6 {
-		t.Errorf("%v, %+v", err, tally)
-	}
-}
-
-func TestPlansAndItemsThatMakeNoSenseAreRefusedWhole(t *testing.T) {
-	m := newModel(t)
-	_, _, err := ask.Run(t.Context(), m.endpoint(t), ask.Plan{MaxTokens: -1, MaxCost: 1}, questions(1), nil, ask.Watch{})
-	for _, want := range []string{"no model", "longest answer", "0 calls", "token budget", "no prices"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in %v", want, err)
-		}
-	}
-	items := []ask.Item{{"a", "x"}, {"a", "y"}, {"", "z"}, {"b", ""}}
-	_, _, err = ask.Run(t.Context(), m.endpoint(t), plan(), items, nil, ask.Watch{})
-	for _, want := range []string{"items 1 and 2", "item 3 has no ID", `"b" has no prompt`} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in %v", want, err)
-		}
-	}
-	if m.n > 0 {
-		t.Errorf("%d calls", m.n)
-	}
-}
-
-func TestAJournalOfAnotherPlanIsRefused(t *testing.T) {
-	m, items, j := newModel(t), questions(3), journals(t)["objects"]()
-	if _, _, err := ask.Run(t.Context(), m.endpoint(t), plan(), items, j, ask.Watch{}); err != nil {
-		t.Fatal(err)
-	}
-	other := plan()
-	other.Seed = "another"
-	if _, _, err := ask.Run(t.Context(), m.endpoint(t), other, items, j, ask.Watch{}); err == nil || !strings.Contains(err.Error(), "another plan") {
-		t.Errorf("%v", err)
-	}
-	if _, _, err := ask.Run(t.Context(), m.endpoint(t), plan(), items[:2], j, ask.Watch{}); err == nil || !strings.Contains(err.Error(), "none of the items") {
-		t.Errorf("%v", err)
 	}
 }

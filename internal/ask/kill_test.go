@@ -21,23 +21,25 @@ import (
 
 // TestMain makes the test program something that asks, where it is called as it.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 4 && os.Args[1] == "ask" {
-		os.Exit(askAsProgram(os.Args[2], os.Args[3]))
+	if len(os.Args) == 5 && os.Args[1] == "ask" {
+		os.Exit(askAsProgram(os.Args[2], os.Args[3], os.Args[4]))
 	}
 	os.Exit(m.Run())
 }
 
-func askAsProgram(url, journal string) int {
+func askAsProgram(url, journal, model string) int {
 	e, err := endpoint.New(url, "")
 	if err != nil {
 		return 1
 	}
+	p := plan()
+	p.Request.Model = model
 	j, err := ask.OpenFile(journal)
 	if err != nil {
 		fmt.Fprintln(os.Stdout, err)
 		return 1
 	}
-	if _, _, err := ask.Run(context.Background(), e, plan(), questions(200), j, ask.Watch{}); err != nil {
+	if _, _, err := ask.Run(context.Background(), e, p, questions(200), j, ask.Watch{}); err != nil {
 		fmt.Fprintln(os.Stdout, err)
 		return 1
 	}
@@ -48,13 +50,13 @@ func TestAfterAKillNothingThatWasAnsweredAndKeptIsAskedAgain(t *testing.T) {
 	m, path := newModel(t), filepath.Join(t.TempDir(), "answers.jsonl")
 	for round := range 4 {
 		reached := make(chan struct{})
-		m.before = func(n int, _ string, _ http.ResponseWriter, _ *http.Request) bool {
+		m.first(func(n int, _ string, _ http.ResponseWriter, _ *http.Request) bool {
 			if n == 30*(round+1) {
 				close(reached)
 			}
 			return false
-		}
-		cmd := exec.Command(os.Args[0], "ask", m.URL+"/v1", path)
+		})
+		cmd := exec.Command(os.Args[0], "ask", m.URL+"/v1", path, "killed")
 		var out bytes.Buffer
 		cmd.Stdout = &out
 		if err := cmd.Start(); err != nil {
@@ -75,15 +77,14 @@ func TestAfterAKillNothingThatWasAnsweredAndKeptIsAskedAgain(t *testing.T) {
 	if len(kept) < 50 || len(kept) > 200 {
 		t.Fatalf("%d answers are kept after four kills", len(kept))
 	}
-	m.before = nil
-	m.mu.Lock()
-	before := m.n
-	m.mu.Unlock()
-	if out, err := exec.Command(os.Args[0], "ask", m.URL+"/v1", path).CombinedOutput(); err != nil {
+	m.first(nil)
+	if out, err := exec.Command(os.Args[0], "ask", m.URL+"/v1", path, "last").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if asked := m.n - before; asked != 200-len(kept) {
-		t.Errorf("%d are asked after the kills; want %d", asked, 200-len(kept))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last != 200-len(kept) {
+		t.Errorf("%d are asked after the kills; want %d", m.last, 200-len(kept))
 	}
 	// What was under way when it was killed may have been answered, and not be kept.
 	twice := 0
@@ -122,8 +123,8 @@ func TestATornLineIsNoAnswerAndABadOneIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	j = open()
-	if _, _, err := ask.Run(t.Context(), m.endpoint(t), plan(), items, j, ask.Watch{}); err != nil || m.n != 5 {
-		t.Errorf("%v after %d calls; want the torn answer and the open one asked, 5 in all", err, m.n)
+	if _, _, err := ask.Run(t.Context(), m.endpoint(t), plan(), items, j, ask.Watch{}); err != nil || m.calls() != 5 {
+		t.Errorf("%v after %d calls; want the torn answer and the open one asked, 5 in all", err, m.calls())
 	}
 	_ = j.Close()
 	whole, err := os.ReadFile(path)
@@ -159,8 +160,8 @@ func TestAStoreThatFailsEndsAskingAndWhatIsKeptStays(t *testing.T) {
 		t.Fatalf("%v, %+v", err, tally)
 	}
 	answers, _, err := ask.Run(t.Context(), m.endpoint(t), plan(), items, j, ask.Watch{})
-	if err != nil || len(answers) != 40 || m.n != 41 {
-		t.Errorf("%v, %d answers, %d calls; want 41, one answer having been lost", err, len(answers), m.n)
+	if err != nil || len(answers) != 40 || m.calls() != 41 {
+		t.Errorf("%v, %d answers, %d calls; want 41, one answer having been lost", err, len(answers), m.calls())
 	}
 	if err := j.Drop(t.Context()); err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ type member struct {
 }
 
 // NewFleet is a fleet by the settings of its base server. Open makes servers: it is
-// Local.Server, or gives an external one for all settings.
+// Local.Server, or gives the external one, whose settings have no kind.
 func NewFleet(base Settings, exclusive bool, open func(Settings) (Server, error)) *Fleet {
 	return &Fleet{open: open, base: base, exclusive: exclusive, servers: map[string]*member{}}
 }
@@ -61,6 +61,11 @@ func (f *Fleet) Adapter(ctx context.Context, c Checkpoint) (Served, error) {
 		own.Name, own.Served, own.Adapter = f.nameOf(c), c.Name(), c.Dir
 		return f.alone(ctx, own)
 	}
+	return f.loaded(ctx, c)
+}
+
+// loaded serves a checkpoint by the base model's server.
+func (f *Fleet) loaded(ctx context.Context, c Checkpoint) (Served, error) {
 	s, err := f.up(ctx, f.base)
 	if err != nil {
 		return Served{}, err
@@ -72,13 +77,17 @@ func (f *Fleet) Adapter(ctx context.Context, c Checkpoint) (Served, error) {
 	return served, s.WarmUp(ctx, served.Model)
 }
 
-// Full serves a checkpoint that is a whole model, by a server of its own.
+// Full serves a checkpoint that is a whole model, by a server of its own. Where
+// somebody else runs the server, they must have put it there under its name.
 func (f *Fleet) Full(ctx context.Context, c Checkpoint) (Served, error) {
 	if err := c.validate(); err != nil {
 		return Served{}, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if _, ours := dialects[f.base.Kind]; !ours {
+		return f.loaded(ctx, c)
+	}
 	own := f.base
 	own.Name, own.Served, own.Model = f.nameOf(c), c.Name(), c.Dir
 	own.MaxAdapters, own.MaxRank = 0, 0

@@ -40,7 +40,7 @@ func given(t *testing.T, name string) string {
 func realVLLM(t *testing.T) serve.Settings {
 	return serve.Settings{
 		Name: "real", Kind: "vllm", Model: given(t, envVLLMBase), Command: []string{given(t, envVLLM), "serve"},
-		Context: 2048, Parallel: 8, MaxAdapters: 2, MaxRank: 8, StartWithin: realPatience, Linger: time.Hour,
+		Context: 2048, Parallel: 8, MaxAdapters: 2, MaxRank: 8, StartWithin: realPatience, Linger: 2 * time.Minute,
 		Args: []string{"--dtype", "float32", "--enforce-eager"}, Env: []string{"VLLM_CPU_KVCACHE_SPACE=1", "HF_HUB_OFFLINE=1"},
 	}
 }
@@ -129,7 +129,11 @@ func TestARealVLLMServesBaseAndCheckpointsAndIsAdopted(t *testing.T) {
 	} else {
 		t.Logf("an adapter that is not there: %v", err)
 	}
-	askTasks(t, server.Base())
+	if served, err := server.Load(t.Context(), adapters[1]); err != nil {
+		t.Error(err)
+	} else {
+		askTasks(t, served)
+	}
 	if err := server.Stop(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +142,7 @@ func TestARealVLLMServesBaseAndCheckpointsAndIsAdopted(t *testing.T) {
 	}
 }
 
-// askTasks has a served model answer real tasks twice, and judges what it says.
+// askTasks has a served model answer real tasks, and judges what it says.
 func askTasks(t *testing.T, m serve.Served) {
 	t.Helper()
 	e, err := all.Open(all.Names()[0])
@@ -157,7 +161,8 @@ func askTasks(t *testing.T, m serve.Served) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := ask.Plan{Request: endpoint.Request{Model: m.Model, MaxTokens: 64, Temperature: 1}, Seed: "served", Concurrency: 8}
+	// Greedily: vLLM 0.32's CPU build ends with the first request that has a seed and a temperature.
+	plan := ask.Plan{Request: endpoint.Request{Model: m.Model, MaxTokens: 64}, Seed: "served", Concurrency: 8}
 	path := filepath.Join(t.TempDir(), "answers.jsonl")
 	j, err := ask.OpenFile(path)
 	if err != nil {
@@ -200,7 +205,7 @@ func processesWith(text string) []string {
 func TestARealLlamaCppServerIsStartedProvenAskedAndEnded(t *testing.T) {
 	s := serve.Settings{
 		Name: "llama", Kind: "llamacpp-python", Model: given(t, envLlamaGGUF), Command: []string{given(t, envLlama), "-m", "llama_cpp.server"},
-		Context: 2048, StartWithin: realPatience, Linger: time.Hour, Args: []string{"--chat_format", "alpaca", "--n_threads", "1"},
+		Context: 2048, StartWithin: realPatience, Linger: 2 * time.Minute, Args: []string{"--chat_format", "alpaca", "--n_threads", "1"},
 	}
 	server := opened(t, t.TempDir(), s)
 	started(t, server)

@@ -1,0 +1,161 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"floe/internal/endpoint"
+	"floe/internal/job"
+)
+
+var errNotStarted = errors.New("the server has not been started here")
+
+// started is the way to a server that Start has found.
+func (s *local) started() (admin, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lease == nil || s.url == "" {
+		return admin{}, fmt.Errorf("server %s: %w", s.settings.Name, errNotStarted)
+	}
+	return s.admin(), nil
+}
+
+// Health implements Server.
+func (s *local) Health(ctx context.Context) error {
+	a, err := s.started()
+	if err != nil {
+		return err
+	}
+	if err := a.call(ctx, quickCall, http.MethodGet, s.dialect.health, nil, nil); err != nil {
+		return err
+	}
+	return s.dialect.verify(ctx, a, s.settings)
+}
+
+// WarmUp implements Server.
+func (s *local) WarmUp(ctx context.Context, model string) error {
+	a, err := s.started()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.watchEnd(ctx, cancel)
+	}()
+	err = warmUp(ctx, s.at(a, model))
+	cancel(nil)
+	<-done
+	return err
+}
+
+// watchEnd cancels what waits for a server once the server has ended: the first
+// question is what brings many down, and nobody answers the next.
+func (s *local) watchEnd(ctx context.Context, cancel context.CancelCauseFunc) {
+	s.mu.Lock()
+	name := job.Name(s.job(), s.attempt)
+	s.mu.Unlock()
+	for pause(ctx, watchEvery) == nil {
+		if st, err := s.Jobs.Status(ctx, name); err == nil && st.State.Final() {
+			cancel(fmt.Errorf("%w: %s; the end of its log:\n%s", errEnded, st, s.tail(ctx, name)))
+		}
+	}
+}
+
+// Base implements Server.
+func (s *local) Base() Served {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at(s.admin(), s.settings.served())
+}
+
+// at is a model of the server. It wants no key, and gets none.
+func (s *local) at(a admin, model string) Served {
+	e, err := endpoint.New(a.root+"/v1", "")
+	if err != nil { // not started: asking says that it cannot be reached
+		return Served{Model: model}
+	}
+	return Served{Endpoint: e, Model: model}
+}
+
+// Load implements Server.
+func (s *local) Load(ctx context.Context, c Checkpoint) (Served, error) {
+	if err := c.validate(); err != nil {
+		return Served{}, err
+	}
+	if s.settings.MaxAdapters == 0 {
+		return Served{}, ErrCannotLoad
+	}
+	a, err := s.started()
+	if err != nil {
+		return Served{}, err
+	}
+	if err := s.dialect.load(ctx, a, c.Name(), c.Dir); err != nil {
+		return Served{}, err
+	}
+	name := c.Name()
+	if s.dialect.asked != nil {
+		name = s.dialect.asked(s.settings.served(), name)
+	}
+	return s.at(a, name), nil
+}
+
+// Unload implements Server.
+func (s *local) Unload(ctx context.Context, c Checkpoint) error {
+	if s.settings.MaxAdapters == 0 {
+		return ErrCannotLoad
+	}
+	a, err := s.started()
+	if err != nil {
+		return err
+	}
+	if _, ok, err := a.find(ctx, c.Name()); err != nil || !ok {
+		return err
+	}
+	return s.dialect.unload(ctx, a, c.Name())
+}
+
+// Sleep implements Server.
+func (s *local) Sleep(ctx context.Context) error { return s.doze(ctx, s.dialect.sleep) }
+
+// Wake implements Server.
+func (s *local) Wake(ctx context.Context) error { return s.doze(ctx, s.dialect.wake) }
+
+func (s *local) doze(ctx context.Context, do func(context.Context, admin) error) error {
+	if !s.settings.Sleep {
+		return ErrCannotSleep
+	}
+	a, err := s.started()
+	if err != nil {
+		return err
+	}
+	return do(ctx, a)
+}
+
+// Release implements Server.
+func (s *local) Release() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.release()
+}
+
+func (s *local) release() error {
+	err := s.lease.release()
+	s.lease, s.attempt, s.url = nil, 0, ""
+	return err
+}
+
+// Stop implements Server. It stops every attempt that can still be at work, also
+// one that another worker has started.
+func (s *local) Stop(ctx context.Context, grace time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.end(ctx, s.settings.Name, grace); err != nil {
+		return err
+	}
+	return s.release()
+}
