@@ -16,11 +16,12 @@ const (
 )
 
 // sweepText is the sweep of a lap: the same arms with other seeds each time. Much
-// of the work is shared. Checkpoints are frequent, so that a kill finds one.
+// of the work is shared. Checkpoints are frequent, so that a kill finds one, and
+// trainings take some seconds, so that it finds a training.
 func sweepText(lap int, long bool) string {
-	samples, epochs, third := 300, 5, ""
+	samples, epochs, seeds := 300, 10, fmt.Sprint(lap+1)
 	if long {
-		samples, epochs, third = 400, 8, "\n  random: {designer.kind: random}"
+		samples, epochs, seeds = 400, 8, fmt.Sprintf("%d, %d", 2*lap+1, 2*lap+2)
 	}
 	return fmt.Sprintf(`name: %s
 base:
@@ -30,13 +31,14 @@ base:
   validation: {sizes: [3x3, 4x4], instances: 20}
   trainer: {save_every: 2, warm_start: 60, warm_epochs: 2}
   benchmarks: {agents: [3], instances: 3}
-seeds: [%d, %d]
+seeds: [%s]
 arms:
   fixed: {designer.kind: fixed}
-  rule: {designer.kind: learnability}%s
+  rule: {designer.kind: learnability}
+  random: {designer.kind: random}
 baseline: fixed
 limits: {parallel: 3}
-`, sweepName, samples, epochs, 2*lap+1, 2*lap+2, third)
+`, sweepName, samples, epochs, seeds)
 }
 
 // view is what `starter sweep show` says.
