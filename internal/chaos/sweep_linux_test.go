@@ -11,6 +11,7 @@ import (
 const (
 	sweepName     = "chaos"
 	lapWithin     = 20 * time.Minute
+	retriesMost   = 12 // of one cell: what does not heal by then never does
 	done          = "done"
 	needsDecision = "needs attention"
 )
@@ -65,6 +66,7 @@ func (s *site) begin(text string) {
 // must add up. What waits for a decision is retried, as a person would.
 func (s *site) followed(d *diary) view {
 	s.t.Helper()
+	tried := map[string]int{}
 	for began := time.Now(); time.Since(began) < lapWithin && !s.t.Failed(); <-time.After(time.Second) {
 		var v view
 		if !s.ask(&v, "sweep", "show", sweepName) {
@@ -81,6 +83,9 @@ func (s *site) followed(d *diary) view {
 			switch c.State {
 			case needsDecision:
 				d.aside("%s needs attention: %s", c.Name, c.Cause)
+				if tried[c.Name]++; tried[c.Name] > retriesMost {
+					s.t.Errorf("%s does not heal: %s", c.Name, c.Cause)
+				}
 				s.retry(d, c.Name)
 			case "failed":
 				s.t.Errorf("cell %s ended without a result: %s", c.Name, c.Cause)
