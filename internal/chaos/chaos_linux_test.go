@@ -48,10 +48,10 @@ type order struct {
 }
 
 // Of the short version, which `make check` runs. The seed is one whose events are
-// a pause, lost answers, a dead devstack, an artifact damaged, a dead store and a
-// dead worker.
+// a pause, an artifact damaged, a dead worker, a dead devstack, lost answers and a
+// dead store.
 const (
-	checkSeed    = 290171
+	checkSeed    = 204034
 	checkEvents  = 6
 	checkMinutes = 1
 )

@@ -19,7 +19,7 @@ var noticed = []string{"was taken over while it was worked on", "a late result i
 
 // busyWithin is how long a pause waits for its victim to be in the middle of
 // something. An attempt is known from its document, which comes after 2 s.
-const busyWithin = 6 * time.Second
+const busyWithin = 10 * time.Second
 
 // pause stops a worker for longer than anybody believes it to be alive. When it
 // goes on, it must find out that each step which another worker took over from it
@@ -28,7 +28,7 @@ func (s *storm) pause(e event) error {
 	p := s.work[e.Victim]
 	p.victim.Lock()
 	defer p.victim.Unlock()
-	within(busyWithin, func() bool { pid, _ := p.running(); return len(s.attemptsOf(pid)) > 0 || s.ctx.Err() != nil })
+	within(busyWithin, func() bool { pid, _ := p.running(); return len(s.attemptsOf(pid, false)) > 0 || s.ctx.Err() != nil })
 	before := s.logEnds()
 	pid, err := p.signal(syscall.SIGSTOP, 0)
 	if err != nil {
@@ -38,32 +38,53 @@ func (s *storm) pause(e event) error {
 		s.tell(e, nil, "left out: %s is just being started", p.name)
 		return nil
 	}
-	busy := s.attemptsOf(pid)
-	s.tell(e, []int{pid}, "stopped for %s, with %d steps at work", e.Lasts, len(busy))
+	s.tell(e, []int{pid}, "stopped for %s, with at least %d steps at work", e.Lasts, len(s.attemptsOf(pid, false)))
 	s.happened(e.Kind)
 	s.sleep(e.Lasts)
-	lost := map[string]string{} // attempt to step
-	for i, log := range s.since(before) {
-		for _, m := range takenOver.FindAllStringSubmatch(log, -1) {
-			if step, attempt := m[1], m[2]; i != e.Victim && busy[attempt] {
-				lost[attempt] = step
-			}
-		}
-	}
+	taken := s.takenOver(before, e.Victim)
 	if _, err := p.signal(syscall.SIGCONT, 0); err != nil {
 		return err
 	}
-	s.tell(e, []int{pid}, "goes on; taken over from it meanwhile: %d", len(lost))
-	for attempt, step := range lost {
-		if !within(90*time.Second, func() bool { return tells(s.since(before)[e.Victim], attempt, step) }) {
-			return fmt.Errorf("%s does not say that %s was taken over from it", p.name, attempt)
+	s.tell(e, []int{pid}, "goes on; taken over by others meanwhile: %d", len(taken))
+	for attempt, step := range taken {
+		noticed, err := s.notices(e, pid, before, attempt, step)
+		if err != nil {
+			return err
+		}
+		if noticed {
+			s.count("steps taken over from paused workers, which noticed", 1)
+			s.tell(e, []int{pid}, "has noticed that %s was taken over", step)
 		}
 	}
-	if len(lost) > 0 {
-		s.count("steps taken over from paused workers, which noticed", len(lost))
-		s.tell(e, nil, "it has noticed")
-	}
 	return nil
+}
+
+// takenOver are the attempts, and their steps, that workers other than one say
+// they have taken a step over from.
+func (s *site) takenOver(since []int64, but int) map[string]string {
+	taken := map[string]string{}
+	for i, log := range s.since(since) {
+		for _, m := range takenOver.FindAllStringSubmatch(log, -1) {
+			if i != but {
+				taken[m[2]] = m[1]
+			}
+		}
+	}
+	return taken
+}
+
+// notices says whether a worker says that an attempt was given up. It must if the
+// attempt is its own, by the document that it leaves at its end.
+func (s *storm) notices(e event, pid int, since []int64, attempt, step string) (bool, error) {
+	told := func() bool { return tells(s.since(since)[e.Victim], attempt, step) }
+	own := func() bool { return s.attemptsOf(pid, true)[attempt] }
+	if within(10*time.Second, told) || !own() {
+		return told(), nil
+	}
+	if !within(80*time.Second, told) {
+		return false, fmt.Errorf("worker-%d does not say that %s was taken over from it (%s)", e.Victim, step, attempt)
+	}
+	return true, nil
 }
 
 // tells says whether a worker's log has it that an attempt was given up. A lease
@@ -80,8 +101,8 @@ func tells(log, attempt, step string) bool {
 }
 
 // attemptsOf are the attempts that a worker process has at work, by the documents
-// that attempts leave.
-func (s *site) attemptsOf(pid int) map[string]bool {
+// that attempts leave; with ended also those that it had.
+func (s *site) attemptsOf(pid int, ended bool) map[string]bool {
 	found := map[string]bool{}
 	files, _ := filepath.Glob(filepath.Join(s.bucket(), "experiments", "*", "attempt-*.json")) // the pattern is well-formed
 	for _, file := range files {
@@ -93,7 +114,7 @@ func (s *site) attemptsOf(pid int) map[string]bool {
 		if err != nil || json.Unmarshal(body, &a) != nil {
 			continue // it is just being replaced
 		}
-		if a.Ended == "" && strings.HasPrefix(a.Worker, fmt.Sprintf("%d@", pid)) {
+		if (ended || a.Ended == "") && strings.HasPrefix(a.Worker, fmt.Sprintf("%d@", pid)) {
 			found[fmt.Sprintf("%s-%s-a%d", a.Run, a.Activity, a.Attempt)] = true
 		}
 	}

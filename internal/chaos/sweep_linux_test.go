@@ -11,16 +11,18 @@ import (
 const (
 	sweepName     = "chaos"
 	lapWithin     = 20 * time.Minute
+	retriesMost   = 12 // of one cell: what does not heal by then never does
 	done          = "done"
 	needsDecision = "needs attention"
 )
 
 // sweepText is the sweep of a lap: the same arms with other seeds each time. Much
-// of the work is shared. Checkpoints are frequent, so that a kill finds one.
+// of the work is shared. Checkpoints are frequent, so that a kill finds one, and
+// trainings take some seconds, so that it finds a training.
 func sweepText(lap int, long bool) string {
-	samples, epochs, third := 300, 5, ""
+	samples, epochs, seeds := 300, 10, fmt.Sprint(lap+1)
 	if long {
-		samples, epochs, third = 400, 8, "\n  random: {designer.kind: random}"
+		samples, epochs, seeds = 400, 8, fmt.Sprintf("%d, %d", 2*lap+1, 2*lap+2)
 	}
 	return fmt.Sprintf(`name: %s
 base:
@@ -30,13 +32,14 @@ base:
   validation: {sizes: [3x3, 4x4], instances: 20}
   trainer: {save_every: 2, warm_start: 60, warm_epochs: 2}
   benchmarks: {agents: [3], instances: 3}
-seeds: [%d, %d]
+seeds: [%s]
 arms:
   fixed: {designer.kind: fixed}
-  rule: {designer.kind: learnability}%s
+  rule: {designer.kind: learnability}
+  random: {designer.kind: random}
 baseline: fixed
 limits: {parallel: 3}
-`, sweepName, samples, epochs, 2*lap+1, 2*lap+2, third)
+`, sweepName, samples, epochs, seeds)
 }
 
 // view is what `starter sweep show` says.
@@ -63,6 +66,7 @@ func (s *site) begin(text string) {
 // must add up. What waits for a decision is retried, as a person would.
 func (s *site) followed(d *diary) view {
 	s.t.Helper()
+	tried := map[string]int{}
 	for began := time.Now(); time.Since(began) < lapWithin && !s.t.Failed(); <-time.After(time.Second) {
 		var v view
 		if !s.ask(&v, "sweep", "show", sweepName) {
@@ -79,6 +83,9 @@ func (s *site) followed(d *diary) view {
 			switch c.State {
 			case needsDecision:
 				d.aside("%s needs attention: %s", c.Name, c.Cause)
+				if tried[c.Name]++; tried[c.Name] > retriesMost {
+					s.t.Errorf("%s does not heal: %s", c.Name, c.Cause)
+				}
 				s.retry(d, c.Name)
 			case "failed":
 				s.t.Errorf("cell %s ended without a result: %s", c.Name, c.Cause)
