@@ -220,20 +220,29 @@ func whereOf(args []any) (Where, bool) {
 	return w, ok && w.Name != ""
 }
 
-// stepOf names an activity as people know the step.
-func stepOf(activityType string, args []any) string {
-	switch in := args[0].(type) {
-	case EvaluateInput:
-		if in.Set == "validation" {
+// StepOf names an activity as people know the step. Input is the activity's input
+// as JSON; without it the name says less.
+func StepOf(activityType string, input []byte) string {
+	var in struct {
+		Agents     int
+		Label, Set string
+	}
+	_ = json.Unmarshal(input, &in) // encrypted inputs say nothing
+	switch activityType {
+	case "WarmStart":
+		return "untrained policy"
+	case "GenerateValidation":
+		return "validation set"
+	case "GenerateBenchmark":
+		if in.Agents == 0 {
+			return "benchmark set"
+		}
+		return fmt.Sprintf("benchmark-%d set", in.Agents)
+	case "Evaluate":
+		if in.Set == "" || in.Set == "validation" {
 			return "validate"
 		}
 		return in.Set + " " + in.Label
-	case BenchmarkInput:
-		return fmt.Sprintf("benchmark-%d set", in.Agents)
-	case WarmStartInput:
-		return "untrained policy"
-	case ValidationInput:
-		return "validation set"
 	}
 	return strings.ToLower(activityType)
 }

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -54,7 +55,11 @@ func (i *recording) ExecuteActivity(ctx context.Context, in *interceptor.Execute
 	if !ok {
 		return i.Next.ExecuteActivity(ctx, in)
 	}
-	j := newJournal(ctx, i.r.Steps, i.r.Worker, where, stepOf(activity.GetInfo(ctx).ActivityType.Name, in.Args))
+	input, err := json.Marshal(in.Args[0])
+	if err != nil {
+		return nil, badInput(err)
+	}
+	j := newJournal(ctx, i.r.Steps, i.r.Worker, where, StepOf(activity.GetInfo(ctx).ActivityType.Name, input))
 	defer func() {
 		if p := recover(); p != nil {
 			j.finish(ctx, nil, p)

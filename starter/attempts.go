@@ -79,7 +79,7 @@ func (a *app) attemptDocs(ctx context.Context, name string) ([]activities.Attemp
 // attemptsOf reads one run's history, and what of it goes on now.
 func (a *app) attemptsOf(ctx context.Context, run *workflowpb.WorkflowExecutionInfo) ([]activities.Attempt, error) {
 	id, runID := run.Execution.WorkflowId, run.Execution.RunId
-	h := histories{round: roundFrom(run), workflow: id, run: runID, open: map[int64]*activities.Attempt{}}
+	h := histories{round: roundFrom(run), workflow: id, run: runID, open: map[int64]*activities.Attempt{}, steps: map[string]string{}}
 	events := a.temporal.GetWorkflowHistory(ctx, id, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
@@ -111,7 +111,7 @@ func roundFrom(run *workflowpb.WorkflowExecutionInfo) int {
 
 func pendingAttempt(h histories, p *workflowpb.PendingActivityInfo) activities.Attempt {
 	at := activities.Attempt{
-		Step: strings.ToLower(p.ActivityType.GetName()), Round: h.round, Attempt: int(p.Attempt), Worker: p.LastWorkerIdentity,
+		Step: h.steps[p.ActivityId], Round: h.round, Attempt: int(p.Attempt), Worker: p.LastWorkerIdentity,
 		Workflow: h.workflow, Run: h.run, Activity: p.ActivityId, Outcome: outcomeWaiting,
 	}
 	if p.State != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED {
@@ -134,6 +134,7 @@ type histories struct {
 	round         int
 	workflow, run string
 	open          map[int64]*activities.Attempt // by the event that scheduled them
+	steps         map[string]string             // by activity ID
 	all           []activities.Attempt
 }
 
@@ -142,8 +143,14 @@ func (h *histories) take(e *historypb.HistoryEvent) {
 	switch e.EventType {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 		s := e.GetActivityTaskScheduledEventAttributes()
+		var input []byte
+		if p := s.Input.GetPayloads(); len(p) == 1 {
+			input = p[0].GetData()
+		}
+		step := activities.StepOf(s.ActivityType.GetName(), input)
+		h.steps[s.ActivityId] = step
 		h.open[e.EventId] = &activities.Attempt{
-			Step: strings.ToLower(s.ActivityType.GetName()), Round: h.round, Workflow: h.workflow, Run: h.run, Activity: s.ActivityId,
+			Step: step, Round: h.round, Workflow: h.workflow, Run: h.run, Activity: s.ActivityId,
 		}
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
 		s := e.GetActivityTaskStartedEventAttributes()

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"floe/activities"
 	"floe/workflows"
 )
 
@@ -135,7 +136,7 @@ func (a *app) left(ctx context.Context, name string) (remains, error) {
 			if p.State == enumspb.PENDING_ACTIVITY_STATE_STARTED || p.State == enumspb.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED {
 				where = "on worker " + p.LastWorkerIdentity
 			}
-			r.steps = append(r.steps, fmt.Sprintf("%s, attempt %d, %s", strings.ToLower(p.ActivityType.GetName()), p.Attempt, where))
+			r.steps = append(r.steps, fmt.Sprintf("%s, attempt %d, %s", activities.StepOf(p.ActivityType.GetName(), nil), p.Attempt, where))
 		}
 	}
 	polled, err := a.polled(ctx)

@@ -107,7 +107,7 @@ func cause(err error) string {
 		}
 	}
 	if act, ok := errors.AsType[*temporal.ActivityError](err); ok {
-		return where + strings.ToLower(act.ActivityType().GetName()) + ": " + deepest(act)
+		return where + activities.StepOf(act.ActivityType().GetName(), nil) + ": " + deepest(act)
 	}
 	return where + deepest(err)
 }

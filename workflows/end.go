@@ -36,6 +36,7 @@ func (e *arm) end(ctx workflow.Context, cause error) error {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	e.status.State, e.status.Waiting = state, nil
+	hear(ctx)
 	e.status.Cause = fmt.Sprintf("%s %s: %s", e.spec.Name, state, e.why(cause, cancelled))
 	workflow.SetCurrentDetails(ctx, e.status.details())
 	// What could not be told must not hide why the experiment ended.
@@ -52,6 +53,14 @@ func (e *arm) end(ctx workflow.Context, cause error) error {
 		return temporal.NewCanceledError(e.status.Cause)
 	}
 	return cause
+}
+
+// hear lets signals that came together with a cancellation be taken in first: they
+// hold its reason.
+func hear(ctx workflow.Context) {
+	heard := false
+	workflow.Go(ctx, func(workflow.Context) { heard = true }) // runs after those that wait for signals
+	_ = workflow.Await(ctx, func() bool { return heard })     // nothing can end ctx
 }
 
 func (e *arm) why(cause error, cancelled bool) string {
