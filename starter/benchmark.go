@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,12 +18,13 @@ import (
 // benchFlags are what a benchmark is asked to be. Given says whether a flag was
 // set: on going on, what is not given is what it was.
 type benchFlags struct {
-	endpoint, model, environment, objective, out string
+	endpoint, endpoints, model, environment, objective, out string
 
 	agents                            []int
 	instances, concurrency, maxTokens int
 	temperature                       float64
-	maxCost                           int64
+	mostTokens                        int64   // of all answers; 0: no bound
+	mostMoney                         float64 // likewise
 	imports                           []string
 	scoreOnly                         bool
 
@@ -33,15 +34,18 @@ type benchFlags struct {
 func (a *app) benchmarkCmd() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
-		Use:   "benchmark --endpoint URL --model NAME",
+		Use:   "benchmark --endpoint NAME|URL --model NAME",
 		Short: "Score a model behind an endpoint beside the paper's table",
 		Long: `Asks a model, behind any server that speaks OpenAI's chat completions, every task
 of the held-out sets, judges its answers, and prints the paper's table with the
 new row. Answers are kept in a folder as they come: the same command goes on where
 it was stopped, and asks nothing twice.
 
-The key, where one is needed, is taken from OPENAI_API_KEY and nowhere else.`,
+A key goes to its own address and to no other: that of an endpoint of the endpoints
+file to this endpoint, OPENAI_API_KEY to OPENAI_BASE_URL (OpenAI's own where that is
+not set). Any other URL is asked without a key.`,
 		Example: `  starter benchmark --endpoint http://127.0.0.1:8000/v1 --model qwen3-4b
+  starter benchmark --endpoint lab --endpoints endpoints.yaml --max-cost 5
   starter benchmark --out benchmark-qwen3-4b --score-only -o json
   starter benchmark --endpoint http://127.0.0.1:8000/v1 --model qwen3-4b --import wr_025.jsonl --import wr_050.jsonl`,
 		Args: cobra.NoArgs,
@@ -51,8 +55,9 @@ The key, where one is needed, is taken from OPENAI_API_KEY and nowhere else.`,
 		},
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.endpoint, "endpoint", "", "base `URL` of the server (default: OPENAI_BASE_URL)")
-	fs.StringVar(&f.model, "model", "", "`NAME` of the model, as the server knows it")
+	fs.StringVar(&f.endpoint, "endpoint", "", "`NAME|URL`: an endpoint of the endpoints file, or the base URL of a server (default: "+endpoint.EnvBase+")")
+	fs.StringVar(&f.endpoints, "endpoints", "", "`FILE` that names endpoints ("+endpoint.EnvFile+")")
+	fs.StringVar(&f.model, "model", "", "`NAME` of the model, as the server knows it (default: the endpoint's)")
 	fs.StringVar(&f.environment, "environment", all.Names()[0], "the family of tasks")
 	fs.StringVar(&f.objective, "objective", "sum_of_costs", "what optimal means: sum_of_costs or makespan")
 	fs.IntSliceVar(&f.agents, "agents", []int{3, 4, 5}, "one set per number of agents")
@@ -61,7 +66,8 @@ The key, where one is needed, is taken from OPENAI_API_KEY and nowhere else.`,
 	fs.IntVar(&f.concurrency, "concurrency", 16, "calls at one time")
 	fs.IntVar(&f.maxTokens, "max-tokens", 8192, "longest answer")
 	fs.Float64Var(&f.temperature, "temperature", 0, "sampling temperature")
-	fs.Int64Var(&f.maxCost, "max-cost-tokens", 0, "most tokens that all answers in the folder may use, prompts included (0: no bound)")
+	fs.Int64Var(&f.mostTokens, "max-cost-tokens", 0, "most tokens that all answers in the folder may use, prompts included (0: no bound)")
+	fs.Float64Var(&f.mostMoney, "max-cost", 0, "most money that they may cost, by the endpoints file's prices (0: no bound)")
 	fs.StringVar(&f.out, "out", "", "`DIR` of sets, answers and scores (default: benchmark-NAME, here)")
 	fs.BoolVar(&f.scoreOnly, "score-only", false, "ask nothing: score the answers that are there")
 	must(c.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions([]string{"sum_of_costs", "makespan"}, cobra.ShellCompDirectiveNoFileComp)))
@@ -69,11 +75,9 @@ The key, where one is needed, is taken from OPENAI_API_KEY and nowhere else.`,
 }
 
 func (a *app) benchmark(ctx context.Context, f benchFlags) error {
-	if err := f.check(); err != nil {
-		return fail(exitUsage, "%w", err)
-	}
-	server, err := f.server()
-	if err != nil {
+	place, err := f.place()
+	f.model = cmp.Or(f.model, place.Model)
+	if err := errors.Join(f.check(), err); err != nil {
 		return fail(exitUsage, "%w", err)
 	}
 	b, err := a.openBench(ctx, f)
@@ -81,9 +85,10 @@ func (a *app) benchmark(ctx context.Context, f benchFlags) error {
 		return err
 	}
 	defer b.close()
-	var stopped error // by the budget: what there is gets scored all the same
+	b.price = priceOf(place)
+	var stopped error // by a budget: what there is gets scored all the same
 	if !f.scoreOnly {
-		if stopped, err = b.ask(ctx, server, f); err != nil {
+		if stopped, err = b.ask(ctx, place, f); err != nil {
 			return err
 		}
 	}
@@ -112,27 +117,13 @@ func (f benchFlags) check() error {
 	bad(f.concurrency < 1 || f.concurrency > endpoint.MostConcurrent, "--concurrency is %d; want 1 to %d", f.concurrency, endpoint.MostConcurrent)
 	bad(f.maxTokens < 16 || f.maxTokens > 1_000_000, "--max-tokens is %d; want 16 to 1000000", f.maxTokens)
 	bad(!(f.temperature >= 0 && f.temperature <= 2), "--temperature is %v; want 0 to 2", f.temperature) // this way round, NaN is refused too
-	bad(f.maxCost < 0, "--max-cost-tokens is %d; want 0 or more", f.maxCost)
+	bad(f.mostTokens < 0, "--max-cost-tokens is %d; want 0 or more", f.mostTokens)
+	bad(!(f.mostMoney >= 0 && f.mostMoney <= 1e9), "--max-cost is %v; want 0 to 1e9", f.mostMoney)
 	bad(len(f.imports) > 0 && f.given("instances"), "--instances is of our own sets; --import takes the rows that there are")
-	for _, flag := range []string{"endpoint", "concurrency", "max-cost-tokens"} {
+	for _, flag := range []string{"endpoint", "endpoints", "concurrency", "max-cost-tokens", "max-cost"} {
 		bad(f.scoreOnly && f.given(flag), "--score-only asks nothing; leave out --%s", flag)
 	}
 	return errors.Join(errs...)
-}
-
-// server is whom to ask. The key is in the environment of the process only.
-func (f benchFlags) server() (endpoint.Endpoint, error) {
-	if f.scoreOnly {
-		return endpoint.Endpoint{}, nil
-	}
-	base := f.endpoint
-	if base == "" {
-		base = os.Getenv("OPENAI_BASE_URL")
-	}
-	if base == "" {
-		return endpoint.Endpoint{}, errors.New("no endpoint: set --endpoint or OPENAI_BASE_URL")
-	}
-	return endpoint.New(base, os.Getenv("OPENAI_API_KEY"))
 }
 
 var unfitForFolders = regexp.MustCompile(`[^A-Za-z0-9._-]+`)

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"floe/internal/ask"
 	"floe/internal/env"
 	"floe/internal/env/all"
 )
@@ -59,8 +60,9 @@ type bench struct {
 	dir string
 	env env.Environment
 	benchSettings
-	sets []benchSet
-	lock *os.File // nil when nothing will be asked
+	sets  []benchSet
+	price ask.Price // nil: not known
+	lock  *os.File  // nil when nothing will be asked
 }
 
 // openBench opens a folder, making it and its sets where there are none.

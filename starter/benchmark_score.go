@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
+	"floe/internal/ask"
 	"floe/internal/env"
 	"floe/internal/experiment"
 	"floe/internal/paper"
@@ -22,25 +24,24 @@ type benchResult struct {
 	Complete    bool             `json:"complete"` // every task is answered
 	Sets        []benchSetResult `json:"sets"`
 	Total       benchRates       `json:"total"` // over all sets
+	Tally       ask.Tally        `json:"tally"` // likewise
 
 	sizes []string // of the environment, in order
 }
 
 // benchSetResult is what was found on one set.
 type benchSetResult struct {
-	Agents           int            `json:"agents"`
-	Tasks            int            `json:"tasks"`
-	Answered         int            `json:"answered"`  // with an answer of whatever kind
-	Truncated        int            `json:"truncated"` // of them, those that ran into max_tokens
-	Refused          int            `json:"refused"`   // of them, those that the model or a filter refused
-	PromptTokens     int64          `json:"prompt_tokens"`
-	CompletionTokens int64          `json:"completion_tokens"`
-	Total            benchRates     `json:"total"`
-	Sizes            []benchRates   `json:"sizes"`
-	Groups           []benchRates   `json:"groups"`            // of each size
-	Subsets          []benchRates   `json:"subsets,omitempty"` // as published, all sizes together
-	Errors           map[string]int `json:"errors"`            // answers that failed each check
-	Published        *paper.Table   `json:"published,omitempty"`
+	Agents int `json:"agents"`
+	Tasks  int `json:"tasks"`
+
+	ask.Tally // of the answers, of whatever kind
+
+	Total     benchRates     `json:"total"`
+	Sizes     []benchRates   `json:"sizes"`
+	Groups    []benchRates   `json:"groups"`            // of each size
+	Subsets   []benchRates   `json:"subsets,omitempty"` // as published, all sizes together
+	Errors    map[string]int `json:"errors"`            // answers that failed each check
+	Published *paper.Table   `json:"published,omitempty"`
 }
 
 // benchRates are the two rates with 95 % Wilson intervals, all in [0, 1].
@@ -86,6 +87,9 @@ func (b *bench) score(ctx context.Context) (benchResult, error) {
 		if err != nil {
 			return result, err
 		}
+		for _, row := range j.rows {
+			result.Tally.Count(row.Answer, b.price)
+		}
 		card, found, err := j.result(b, set)
 		if err != nil {
 			return result, err
@@ -116,53 +120,39 @@ func (b *bench) published() ([]paper.Table, error) {
 	return paper.Tables()
 }
 
-// judged are the verdicts on a set's answers, in the order of the answers.
+// judged are the answers to a set beside the verdicts on them, in the set's order.
 type judged struct {
-	benchSetResult
-	tasks    []env.Task
-	verdicts []env.Verdict
-	subsets  []string
+	of   benchSet // the tasks that are answered
+	rows []ask.Row
 }
 
 func (b *bench) judge(ctx context.Context, set benchSet) (judged, error) {
-	j := judged{benchSetResult: benchSetResult{Agents: set.agents, Tasks: len(set.items)}}
-	_, err := b.answers(set, func(i int, a benchAnswer) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		p, err := b.env.Open(set.items[i].Task)
-		if err != nil {
-			return err
-		}
-		j.add(set.items[i], a, p.Judge(a.Answer))
-		return nil
-	})
-	return j, err
-}
-
-// add counts an answer. What the server says about its end and its length goes
-// before what the text looks like.
-func (j *judged) add(item benchItem, a benchAnswer, v env.Verdict) {
-	v.Tokens = a.CompletionTokens
-	v.Truncated = v.Truncated || a.truncated()
-	j.Answered++
-	j.Truncated += asCount(a.truncated())
-	j.Refused += asCount(a.refused())
-	j.PromptTokens += int64(a.PromptTokens)
-	j.CompletionTokens += int64(a.CompletionTokens)
-	j.tasks, j.verdicts, j.subsets = append(j.tasks, item.Task), append(j.verdicts, v), append(j.subsets, item.Subset)
-}
-
-func asCount(is bool) int {
-	if is {
-		return 1
+	part, answers, err := b.answered(ctx, set)
+	if err != nil {
+		return judged{}, err
 	}
-	return 0
+	rows, err := ask.Judge(ctx, b.env, part.tasks(), answers)
+	return judged{part, rows}, err
+}
+
+// card scores those of the answers that a filter takes.
+func (j judged) card(b *bench, name string, takes func(benchItem) bool) (experiment.Scorecard, error) {
+	var tasks []env.Task
+	var verdicts []env.Verdict
+	for i, item := range j.of.items {
+		if takes(item) {
+			tasks, verdicts = append(tasks, item.Task), append(verdicts, j.rows[i].Verdict)
+		}
+	}
+	return scorecard.Build(b.Model, name, b.env, tasks, verdicts)
 }
 
 func (j judged) result(b *bench, set benchSet) (experiment.Scorecard, benchSetResult, error) {
-	r := j.benchSetResult
-	card, err := scorecard.Build(b.Model, set.name(), b.env, j.tasks, j.verdicts)
+	r := benchSetResult{Agents: set.agents, Tasks: len(set.items), Errors: map[string]int{}}
+	for _, row := range j.rows {
+		r.Count(row.Answer, b.price)
+	}
+	card, err := j.card(b, set.name(), func(benchItem) bool { return true })
 	if err != nil {
 		return card, r, err
 	}
@@ -174,29 +164,24 @@ func (j judged) result(b *bench, set benchSet) (experiment.Scorecard, benchSetRe
 		r.Groups = append(r.Groups, ratesOf(row))
 	}
 	total := scorecard.Total(card)
-	r.Total, r.Errors = ratesOf(total), map[string]int{}
+	r.Total = ratesOf(total)
 	for _, e := range total.Errors {
 		r.Errors[e.Check] = e.Count
 	}
-	r.Subsets, err = j.bySubset(b, set)
+	r.Subsets, err = j.bySubset(b)
 	return card, r, err
 }
 
 // bySubset scores each published subset by itself, in order.
-func (j judged) bySubset(b *bench, set benchSet) ([]benchRates, error) {
+func (j judged) bySubset(b *bench) ([]benchRates, error) {
+	names := map[string]bool{}
+	for _, item := range j.of.items {
+		names[item.Subset] = true
+	}
+	delete(names, "") // of no subset
 	var found []benchRates
-	for _, subset := range slices.Compact(slices.Sorted(slices.Values(j.subsets))) {
-		if subset == "" {
-			continue
-		}
-		var tasks []env.Task
-		var verdicts []env.Verdict
-		for i, of := range j.subsets {
-			if of == subset {
-				tasks, verdicts = append(tasks, j.tasks[i]), append(verdicts, j.verdicts[i])
-			}
-		}
-		card, err := scorecard.Build(b.Model, set.name()+"/"+subset, b.env, tasks, verdicts)
+	for _, subset := range slices.Sorted(maps.Keys(names)) {
+		card, err := j.card(b, j.of.name()+"/"+subset, func(item benchItem) bool { return item.Subset == subset })
 		if err != nil {
 			return nil, err
 		}

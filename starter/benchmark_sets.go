@@ -19,6 +19,14 @@ type benchSet struct {
 
 func (s benchSet) name() string { return fmt.Sprintf("benchmark-%d", s.agents) }
 
+func (s benchSet) tasks() []env.Task {
+	tasks := make([]env.Task, len(s.items))
+	for i, item := range s.items {
+		tasks[i] = item.Task
+	}
+	return tasks
+}
+
 // benchItem is a task and the published subset that it is of.
 type benchItem struct {
 	env.Task

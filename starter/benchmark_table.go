@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"floe/internal/ask"
 	"floe/internal/paper"
 )
 
@@ -25,7 +26,7 @@ func (r benchResult) table(w io.Writer) error {
 		}
 	}
 	if len(r.Sets) > 1 {
-		fmt.Fprintf(w, "\nall sets: %s\n", r.Total.sentence())
+		fmt.Fprintf(w, "\nall sets: %s\n%s\n", r.Total.sentence(), ends(r.Tally))
 	}
 	r.remarks(w)
 	return nil
@@ -112,9 +113,21 @@ func breakdown(w io.Writer, set benchSetResult) error {
 	if err := rows(w, []string{"SUBSET", "N", "VALID % [95 %]", "OPTIMAL % [95 %]", "CUT OFF", "TOKENS/ANSWER"}, lines); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d of %d answered: %d ran into the token limit, %d refused; %d prompt and %d answer tokens\n",
-		set.Answered, set.Tasks, set.Truncated, set.Refused, set.PromptTokens, set.CompletionTokens)
+	fmt.Fprintf(w, "%d of %d answered: %s\n", set.Answered, set.Tasks, ends(set.Tally))
 	return nil
+}
+
+// ends says how answers ended and what they have cost.
+func ends(t ask.Tally) string {
+	text := fmt.Sprintf("%d ran into the token limit, %d refused, %d empty; %d prompt and %d answer tokens",
+		t.Truncated, t.Refused, t.Empty, t.PromptTokens, t.CompletionTokens)
+	if broken := t.SpentTokens - t.PromptTokens - t.CompletionTokens; broken > 0 {
+		text += fmt.Sprintf(", %d more in calls that broke off", broken)
+	}
+	if t.Cost > 0 {
+		text += fmt.Sprintf("; cost %.4f", t.Cost)
+	}
+	return text
 }
 
 // remarks say what a reader of the table must know.

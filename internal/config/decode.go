@@ -41,10 +41,25 @@ func (d *decoder) home(t reflect.Type, path string) {
 	for _, f := range fieldsOf(t) {
 		at := strict.Join(path, f.key)
 		d.homes[f.key] = append(d.homes[f.key], at)
-		if f.typ.Kind() == reflect.Struct {
-			d.home(f.typ, at)
+		if t := structOf(f.typ); t != nil {
+			d.home(t, at)
 		}
 	}
+}
+
+// structOf is the struct that a field is or points to; nil if it is none, or one
+// that a file writes in a form of its own.
+func structOf(t reflect.Type) reflect.Type {
+	if _, own := readers[t]; own {
+		return nil
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	return t
 }
 
 // sound says that nothing was found wrong at the paths so far.
@@ -190,7 +205,7 @@ func (d *decoder) list(f field, n *yaml.Node, path string, v reflect.Value) {
 		if e.Line != 0 { // not a default
 			d.given[at] = strict.Entry{Value: e}
 		}
-		if e.Kind == yaml.ScalarNode && seen[e.Value] {
+		if e.Kind == yaml.ScalarNode && seen[e.Value] && !f.repeats {
 			d.Add(e, at, "found %s a second time; want each once", strict.Describe(e))
 		}
 		seen[e.Value] = true

@@ -51,9 +51,17 @@ func (d *decoder) checkAsked(kind designer.Kind, spec experiment.Spec) {
 	if kind.Name == "openai" && g.Model == "" && !endpointName.MatchString(g.Endpoint) && d.sound("designer.model") {
 		d.Add(d.at("designer.kind"), "designer.model", "found nothing; want the name of the model that kind openai asks")
 	}
-	if kind.Asks && kind.Name != "openai" && spec.Trainer.Kind == "embedded" {
+	if kind.Asks && kind.Name != "openai" && !spec.Trainer.TrainsModel() {
 		d.Add(d.at("designer.kind"), "designer.kind",
 			"found %s, which asks the policy that is trained, and trainer.kind is embedded; want openai or a rule: the embedded policy is no language model and cannot be asked", kind.Name)
+	}
+	if !kind.Serves {
+		return
+	}
+	for _, key := range []string{"endpoint", "model"} {
+		if at := strict.Join("designer", key); d.given[at].Value != nil {
+			d.Add(d.at(at), at, "found a setting that kind %s does not read; want it only with kind openai: the section serve says how the model comes to answer", kind.Name)
+		}
 	}
 }
 

@@ -23,7 +23,9 @@ type field struct {
 	pattern  *regexp.Regexp
 	want     string
 	required bool
-	lines    int // most characters of a text that may have several lines; 0 for one line
+	lines    int    // most characters of a text that may have several lines; 0 for one line
+	repeats  bool   // a list may say the same twice, as argument vectors do
+	model    string // the default where a language model is trained, if it is another
 }
 
 // fieldsOf reads the tags of a struct type. A tag that makes no sense is a
@@ -37,6 +39,7 @@ func fieldsOf(t reflect.Type) []field {
 			in:   strict.Range{Min: bound(tag, "min", -1), Max: bound(tag, "max", 1)},
 			each: strict.Range{Min: bound(tag, "each_min", -1), Max: bound(tag, "each_max", 1)},
 			want: tag.Get("want"), required: tag.Get("required") == "true",
+			repeats: tag.Get("repeats") == "true", model: tag.Get("llm"),
 		}
 		f.fallback, f.hasDef = tag.Lookup("default")
 		if enum := tag.Get("enum"); enum != "" {

@@ -20,6 +20,7 @@ func Load(file string, src []byte, sets []string, lookup Lookup) (experiment.Spe
 		return experiment.Spec{}, s.faults(faults)
 	}
 	spec, d := decode[experiment.Spec](root)
+	checkTrainer(d, &spec)
 	checkSpec(d, spec)
 	settle(d, &spec, lookup)
 	if err := s.faults(append(faults, d.Faults...)); err != nil {

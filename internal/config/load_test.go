@@ -108,10 +108,10 @@ func TestLoadRefuses(t *testing.T) {
 		{"another case", base + "Seed: 1", `f.yaml:3:1: found unknown key "Seed"; did you mean seed?`},
 		{
 			"nothing like it", base + "benchmark_tools: 1",
-			`f.yaml:3:1: found unknown key "benchmark_tools"; want one of name, environment, rounds, seed, samples, epochs, agents, objective, validation, curriculum, reward, trainer, designer, benchmarks, limits, share`,
+			`f.yaml:3:1: found unknown key "benchmark_tools"; want one of name, environment, rounds, seed, samples, epochs, agents, objective, validation, curriculum, reward, trainer, designer, job, serve, ask, benchmarks, limits, share`,
 		},
 		{"a key from elsewhere", base + "rollouts: 8", "f.yaml:3:1: found the key rollouts here; want it as trainer.rollouts"},
-		{"a key from two places", base + "temperature: 8", "f.yaml:3:1: found the key temperature here; want it as trainer.temperature or designer.temperature"},
+		{"a key from two places", base + "temperature: 8", "f.yaml:3:1: found the key temperature here; want it as trainer.temperature or designer.temperature or ask.temperature"},
 		{
 			"a secret", base + "designer: {api_key: sk-123}",
 			"f.yaml:3:12: designer: found the key api_key; want no secrets in files: the environment gives them (OPENAI_API_KEY, TEMPORAL_API_KEY, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)",
@@ -190,7 +190,7 @@ func TestLoadRefuses(t *testing.T) {
 			`f.yaml:3:18: designer.kind: found "openia"; did you mean openai? want one of fixed, random, uniform, linear, learnability, regret, replay, human, openai, trained, base`,
 		},
 		{"no choice", base + "designer: {kind: magic}", `f.yaml:3:18: designer.kind: found "magic"; want one of fixed, random, uniform, linear, learnability, regret, replay, human, openai, trained, base`},
-		{"a choice of one", base + "trainer: {kind: ray}", `f.yaml:3:17: trainer.kind: found "ray"; want embedded`},
+		{"a choice of one", base + "trainer: {kind: ray}", `f.yaml:3:17: trainer.kind: found "ray"; want one of embedded, trl, verl`},
 
 		// lists
 		{"no list", "name: a\nbenchmarks: {agents: 3}", "f.yaml:2:22: benchmarks.agents: found 3; want a list such as [a, b]"},

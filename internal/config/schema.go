@@ -129,7 +129,7 @@ func text(f field) object {
 }
 
 func list(f field, items object) object {
-	o := object{{"type", "array"}, {"items", items}, {"uniqueItems", true}}
+	o := object{{"type", "array"}, {"items", items}, {"uniqueItems", !f.repeats}}
 	return bounded(o, "minItems", "maxItems", f.in.Min, min(f.in.Max, maxList))
 }
 

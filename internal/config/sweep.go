@@ -198,6 +198,7 @@ func (r *sweepReader) spec(a sweep.Arm) (experiment.Spec, []strict.Fault) {
 		}
 	}
 	spec, d := decode[experiment.Spec](root)
+	checkTrainer(d, &spec)
 	checkSpec(d, spec)
 	settle(d, &spec, r.lookup)
 	spec.Name, spec.Seed = "", 0

@@ -7,6 +7,9 @@ type Kind struct {
 	Name string
 	// Asks says that a language model is asked.
 	Asks bool
+	// Serves says that it is a model of the experiment's own, which has to be made
+	// to answer first.
+	Serves bool
 	// Rule says that a formula decides, and Needs which of these sections it has to
 	// be shown, one being enough; a rule without Needs looks at nothing.
 	Rule  bool
@@ -24,8 +27,8 @@ var Kinds = []Kind{
 	{Name: "replay", Rule: true, Needs: []string{"history", "designed-history"}},
 	{Name: "human"},
 	{Name: "openai", Asks: true},
-	{Name: "trained", Asks: true},
-	{Name: "base", Asks: true},
+	{Name: "trained", Asks: true, Serves: true},
+	{Name: "base", Asks: true, Serves: true},
 }
 
 // KindOf finds a kind by its name.

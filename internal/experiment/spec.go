@@ -13,6 +13,7 @@ package experiment
 //	lines    the most characters of a text that may have several lines
 //	pattern  the regular expression that a string matches; want says it in words
 //	required "true" when the file must say it
+//	llm      the value when the key is absent and a language model is trained
 type Spec struct {
 	Name        string         `json:"name" yaml:"name" required:"true" pattern:"^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$" want:"lower-case letters, digits and inner dashes, at most 52" doc:"Name of the experiment: lower-case letters, digits and dashes, at most 52. The same name is the same experiment."`
 	Environment string         `json:"environment" yaml:"environment" default:"lake" doc:"The family of tasks."`
@@ -27,6 +28,9 @@ type Spec struct {
 	Reward      RewardSpec     `json:"reward" yaml:"reward" doc:"The reward of an answer."`
 	Trainer     TrainerSpec    `json:"trainer" yaml:"trainer" doc:"Who trains the policy."`
 	Designer    DesignerSpec   `json:"designer" yaml:"designer" doc:"Who proposes the next curriculum."`
+	Job         *JobSpec       `json:"job,omitempty" yaml:"job" doc:"Where a language model is trained; only with trainer.kind trl or verl."`
+	Serve       *ServeSpec     `json:"serve,omitempty" yaml:"serve" doc:"How a trained model comes to answer; only with trainer.kind trl or verl."`
+	Ask         *AskSpec       `json:"ask,omitempty" yaml:"ask" doc:"How a trained model is asked tasks; only with trainer.kind trl or verl."`
 	Benchmarks  BenchmarkSpec  `json:"benchmarks" yaml:"benchmarks" doc:"Held-out sets with more agents, scored after the last round."`
 	Limits      LimitsSpec     `json:"limits" yaml:"limits" doc:"Bounds on time and money."`
 	Share       *bool          `json:"share,omitempty" yaml:"share" doc:"Whether steps that others have done are taken over, and this one's may be; true when absent."`
@@ -56,19 +60,22 @@ type RewardSpec struct {
 }
 
 // TrainerSpec configures the trainer. "embedded" is a small policy trained with
-// GRPO on the CPU, in this program.
+// GRPO on the CPU, in this program; the others train a language model as a job.
 type TrainerSpec struct {
-	Kind         string  `json:"kind" yaml:"kind" default:"embedded" enum:"embedded" doc:"embedded: a small neural policy trained with GRPO on the CPU."`
+	Kind         string  `json:"kind" yaml:"kind" default:"embedded" enum:"embedded|trl|verl" doc:"embedded: a small neural policy trained with GRPO on the CPU; trl: a language model on one GPU (paper: Qwen3-4B with GRPO); verl: one on several GPUs."`
 	Rollouts     int     `json:"rollouts" yaml:"rollouts" default:"8" min:"2" max:"256" doc:"Answers sampled per instance (group size)."`
 	Batch        int     `json:"batch" yaml:"batch" default:"32" min:"1" max:"4096" doc:"Instances per optimizer step."`
-	LearningRate float64 `json:"learning_rate" yaml:"learning_rate" default:"0.002" min:"0" max:"1" doc:"Adam's step size; 0.001 for long runs."`
+	LearningRate float64 `json:"learning_rate" yaml:"learning_rate" default:"0.002" llm:"0.00001" min:"0" max:"1" doc:"Adam's step size: 0.002 for embedded, 0.001 for long runs; 1e-5 for a language model, about 1e-6 under tuning full."`
 	ClipNorm     float64 `json:"clip_norm" yaml:"clip_norm" default:"1" min:"0" max:"1000" doc:"Largest gradient norm; 0 does not clip."`
 	KL           float64 `json:"kl" yaml:"kl" default:"0" min:"0" max:"10" doc:"Weight of the KL penalty to the policy at the start of the round."`
-	Entropy      float64 `json:"entropy" yaml:"entropy" default:"0" min:"0" max:"10" doc:"Weight of the entropy bonus."`
+	Entropy      float64 `json:"entropy" yaml:"entropy" default:"0" min:"0" max:"10" doc:"Weight of the entropy bonus; embedded alone."`
 	Temperature  float64 `json:"temperature" yaml:"temperature" default:"1" min:"0.01" max:"10" doc:"Sampling temperature of training rollouts."`
-	WarmStart    int     `json:"warm_start" yaml:"warm_start" default:"300" min:"0" max:"100000" doc:"Solver plans that the untrained policy has imitated, so that the first round has signal (0: random weights)."`
-	WarmEpochs   int     `json:"warm_epochs" yaml:"warm_epochs" default:"6" min:"0" max:"1000" doc:"Passes over those plans."`
-	SaveEvery    int     `json:"save_every" yaml:"save_every" default:"50" min:"1" doc:"Optimizer steps between checkpoints inside a round; a killed training resumes from the last."`
+	WarmStart    int     `json:"warm_start" yaml:"warm_start" default:"300" llm:"0" min:"0" max:"100000" doc:"Solver plans that the untrained policy has imitated, so that the first round has signal (0: random weights); embedded alone."`
+	WarmEpochs   int     `json:"warm_epochs" yaml:"warm_epochs" default:"6" llm:"0" min:"0" max:"1000" doc:"Passes over those plans; embedded alone."`
+	SaveEvery    int     `json:"save_every" yaml:"save_every" default:"50" llm:"10" min:"1" doc:"Optimizer steps between checkpoints inside a round; a killed training resumes from the last."`
+
+	Model  *ModelSpec  `json:"model,omitempty" yaml:"model" doc:"The language model that is trained; needed for trl and verl."`
+	Recipe *RecipeSpec `json:"recipe,omitempty" yaml:"recipe" doc:"More settings of trl and verl."`
 }
 
 // DesignerSpec configures the designer.
