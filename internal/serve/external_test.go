@@ -45,6 +45,8 @@ func theirs(t *testing.T, lists bool, models map[string]string) string {
 	return s.URL + "/v1"
 }
 
+func reply(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
+
 func external(t *testing.T, url string, x serve.External) serve.Server {
 	t.Helper()
 	var err error

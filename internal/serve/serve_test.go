@@ -14,22 +14,15 @@ import (
 	"floe/internal/importtest"
 	"floe/internal/job/process"
 	"floe/internal/serve"
+	"floe/internal/serve/servetest"
 )
 
 // TestMain makes the test program whatever it is called as: a supervisor of jobs, a
 // guard of servers, a scripted server, or a worker that starts a server.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 {
-		switch os.Args[1] {
-		case process.Verb:
-			os.Exit(process.Supervise(os.Args[2], os.Stderr))
-		case serve.Verb:
-			os.Exit(serve.Guard(os.Args[2], os.Stderr))
-		case "scripted":
-			os.Exit(serveScripted(os.Args[2], os.Args[3:]))
-		case "worker":
-			os.Exit(work(os.Args[2], os.Args[3]))
-		}
+	servetest.Main(nil)
+	if len(os.Args) > 3 && os.Args[1] == "worker" {
+		os.Exit(work(os.Args[2], os.Args[3]))
 	}
 	os.Exit(m.Run())
 }
@@ -64,7 +57,7 @@ func opened(t *testing.T, root string, s serve.Settings) serve.Server {
 
 func settings(kind string) serve.Settings {
 	return serve.Settings{
-		Name: "one", Kind: kind, Model: "/models/base", Command: []string{os.Args[0], "scripted", kind},
+		Name: "one", Kind: kind, Model: "/models/base", Command: servetest.Command(kind),
 		StartWithin: patience, Linger: 2 * time.Minute,
 	}
 }
@@ -151,7 +144,7 @@ func TestEveryKindIsStartedProvenAskedAndEnded(t *testing.T) {
 
 func TestAServerThatDoesNotEndIsKilled(t *testing.T) {
 	s := settings("vllm")
-	s.Env = []string{envStubborn + "=1"}
+	s.Env = []string{servetest.EnvStubborn + "=1"}
 	server := opened(t, t.TempDir(), s)
 	started(t, server)
 	pid := pidIn(t, says(t, server.Base()))
@@ -166,7 +159,7 @@ func TestAServerThatDoesNotEndIsKilled(t *testing.T) {
 func TestAnotherModelIsFoundOut(t *testing.T) {
 	for _, kind := range []string{"vllm", "sglang", "llamacpp"} {
 		s := settings(kind)
-		s.Env = []string{envWrongRoot + "=/models/other"}
+		s.Env = []string{servetest.EnvWrongRoot + "=/models/other"}
 		err := opened(t, t.TempDir(), s).Start(t.Context())
 		if wrong, ok := errors.AsType[*serve.WrongModelError](err); !ok || wrong.Found != "/models/other" || wrong.Want != "/models/base" {
 			t.Errorf("%s: %v", kind, err)
@@ -176,7 +169,7 @@ func TestAnotherModelIsFoundOut(t *testing.T) {
 
 func TestAServerThatCannotStartSaysWhy(t *testing.T) {
 	s := settings("vllm")
-	s.Env = []string{envBroken + "=1"}
+	s.Env = []string{servetest.EnvBroken + "=1"}
 	err := opened(t, t.TempDir(), s).Start(t.Context())
 	for _, want := range []string{"start server one", "exit code 3", "no device was found"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -192,7 +185,7 @@ func TestAServerThatCannotStartSaysWhy(t *testing.T) {
 
 func TestAServerThatItsFirstQuestionEndsSaysWhy(t *testing.T) {
 	s := settings("vllm")
-	s.Env = []string{envFragile + "=1"}
+	s.Env = []string{servetest.EnvFragile + "=1"}
 	server := opened(t, t.TempDir(), s)
 	started(t, server)
 	err := server.WarmUp(t.Context(), server.Base().Model)

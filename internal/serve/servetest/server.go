@@ -1,22 +1,22 @@
-package serve_test
+package servetest
 
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 )
 
-// scripted is no model: it speaks the protocols of the servers that floe starts, as
-// their sources have them, so that starting, proving, loading, sleeping and ending
-// can be tested without a GPU. `make test-serve` does the same with real ones.
-type scripted struct {
+// Server is no model: it speaks the protocols of the servers that floe starts, as
+// their sources have them. It is an http.Handler.
+type Server struct {
 	kind, model, served string
+	answer              Answer
+	mux                 *http.ServeMux
 
 	mu       sync.Mutex
 	order    []string
@@ -24,53 +24,31 @@ type scripted struct {
 	asleep   bool
 }
 
-// Variables that make a scripted server misbehave.
-const (
-	envWrongRoot = "SCRIPTED_ROOT" // it says that this is its model
-	envBroken    = "SCRIPTED_BROKEN"
-	envStubborn  = "SCRIPTED_STUBBORN" // SIGTERM does not end it
-	envFragile   = "SCRIPTED_FRAGILE"  // the first question ends it
-)
-
-// flagOf finds a flag's value in an argument vector.
-func flagOf(args []string, flag string) string {
-	if i := slices.Index(args, flag); i >= 0 && i+1 < len(args) {
-		return args[i+1]
+// New is a server of a kind, of a base model and the name that requests call it.
+// Without an answer it says who it is.
+func New(kind, model, served string, answer Answer) *Server {
+	if answer == nil {
+		answer = Who
 	}
-	return ""
+	s := &Server{kind: kind, model: model, served: served, answer: answer, adapters: map[string]string{}}
+	s.mux = s.routes()
+	return s
 }
 
-func serveScripted(kind string, args []string) int {
-	if os.Getenv(envBroken) != "" {
-		fmt.Fprintln(os.Stdout, "RuntimeError: no device was found")
-		return 3
-	}
-	if os.Getenv(envStubborn) != "" {
-		signal.Ignore(syscall.SIGTERM)
-	}
-	s := &scripted{kind: kind, adapters: map[string]string{}}
-	names := map[string]string{"vllm": "--served-model-name", "sglang": "--served-model-name", "llamacpp": "--alias", "llamacpp-python": "--model_alias"}
-	s.served = flagOf(args, names[kind])
-	switch kind {
-	case "vllm":
-		s.model = args[0]
-	case "sglang":
-		s.model = flagOf(args, "--model-path")
-	default:
-		s.model = flagOf(args, "--model")
-	}
-	if root := os.Getenv(envWrongRoot); root != "" {
-		s.model = root
-	}
-	err := http.ListenAndServe(flagOf(args, "--host")+":"+flagOf(args, "--port"), s.routes())
-	fmt.Fprintln(os.Stdout, err)
-	return 1
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Adapters lists the names of what is loaded, in the order it was.
+func (s *Server) Adapters() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.order)
 }
 
-func (s *scripted) routes() http.Handler {
+func (s *Server) routes() *http.ServeMux {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /v1/models", s.models)
-	m.HandleFunc("POST /v1/chat/completions", s.answer)
+	m.HandleFunc("POST /v1/chat/completions", s.complete)
 	if s.kind != "llamacpp-python" {
 		m.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 	}
@@ -95,13 +73,13 @@ func (s *scripted) routes() http.Handler {
 
 func reply(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
 
-func (s *scripted) sleep(is bool) {
+func (s *Server) sleep(is bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asleep = is
 }
 
-func (s *scripted) sleeps() bool {
+func (s *Server) sleeps() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asleep
@@ -109,7 +87,7 @@ func (s *scripted) sleeps() bool {
 
 // models lists as each kind does: vLLM has the model as the root, SGLang the served
 // name, the others have no root.
-func (s *scripted) models(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	root := map[string]string{"vllm": s.model, "sglang": s.served}[s.kind]
@@ -126,7 +104,7 @@ type adapterRequest struct {
 }
 
 // add says whether a name was free.
-func (s *scripted) add(r adapterRequest) bool {
+func (s *Server) add(r adapterRequest) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, taken := s.adapters[r.Name]; taken {
@@ -136,7 +114,7 @@ func (s *scripted) add(r adapterRequest) bool {
 	return true
 }
 
-func (s *scripted) loadVLLM(w http.ResponseWriter, r *http.Request) {
+func (s *Server) loadVLLM(w http.ResponseWriter, r *http.Request) {
 	var q adapterRequest
 	_ = json.NewDecoder(r.Body).Decode(&q)
 	if _, err := os.Stat(q.Path); err != nil {
@@ -152,7 +130,7 @@ func (s *scripted) loadVLLM(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "Success: LoRA adapter '%s' added successfully.", q.Name)
 }
 
-func (s *scripted) loadSGLang(w http.ResponseWriter, r *http.Request) {
+func (s *Server) loadSGLang(w http.ResponseWriter, r *http.Request) {
 	var q adapterRequest
 	_ = json.NewDecoder(r.Body).Decode(&q)
 	if !s.add(q) {
@@ -163,7 +141,7 @@ func (s *scripted) loadSGLang(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"success": true})
 }
 
-func (s *scripted) unload(w http.ResponseWriter, r *http.Request) {
+func (s *Server) unload(w http.ResponseWriter, r *http.Request) {
 	var q adapterRequest
 	_ = json.NewDecoder(r.Body).Decode(&q)
 	s.mu.Lock()
@@ -173,22 +151,54 @@ func (s *scripted) unload(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"success": true})
 }
 
-// answer says who answers: process, model, adapter's directory and settings.
-func (s *scripted) answer(w http.ResponseWriter, r *http.Request) {
-	var q struct{ Model string }
-	_ = json.NewDecoder(r.Body).Decode(&q)
-	if os.Getenv(envFragile) != "" {
+// complete answers a question put to the base model or to an adapter.
+func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	q := Question{Kind: s.kind, Base: s.model, Body: body}
+	if err == nil {
+		err = json.Unmarshal(body, &q)
+	}
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		reply(w, map[string]any{"error": map[string]any{"message": err.Error()}})
+		return
+	}
+	if os.Getenv(EnvFragile) != "" {
 		fmt.Fprintln(os.Stdout, "EngineDeadError: out of memory")
 		os.Exit(1)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	dir, adapted := s.adapters[strings.TrimPrefix(q.Model, s.served+":")]
-	if s.asleep || (q.Model != s.served && !adapted) || (s.kind == "sglang" && adapted && !strings.HasPrefix(q.Model, s.served+":")) {
+	dir, ok := s.asked(q.Model)
+	if !ok {
 		w.WriteHeader(http.StatusNotFound)
-		reply(w, map[string]any{"error": map[string]any{"message": fmt.Sprintf("asleep %t, no model %s", s.asleep, q.Model)}})
+		reply(w, map[string]any{"error": map[string]any{"message": fmt.Sprintf("asleep %t, no model %s", s.sleeps(), q.Model)}})
 		return
 	}
-	text := fmt.Sprintf("pid %d model %s adapter %q gpus %q key %q args %q", os.Getpid(), s.model, dir, os.Getenv("CUDA_VISIBLE_DEVICES"), os.Getenv("OPENAI_API_KEY"), os.Args[3:])
-	reply(w, map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": text}, "finish_reason": "stop"}}})
+	q.Adapter = dir
+	text := s.answer(q)
+	words := len(strings.Fields(text))
+	prompt := 0
+	for _, m := range q.Messages {
+		prompt += len(strings.Fields(m.Content))
+	}
+	reply(w, map[string]any{
+		"id": "scripted", "object": "chat.completion", "model": q.Model,
+		"choices": []any{map[string]any{"index": 0, "message": map[string]string{"role": "assistant", "content": text}, "finish_reason": "stop"}},
+		"usage":   map[string]int{"prompt_tokens": prompt, "completion_tokens": words, "total_tokens": prompt + words},
+	})
+}
+
+// asked finds whom a request means: the base model, whose directory is empty, or an
+// adapter. Nobody answers asleep.
+func (s *Server) asked(model string) (dir string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name, prefixed := strings.CutPrefix(model, s.served+":")
+	dir, adapted := s.adapters[name]
+	switch {
+	case s.asleep:
+		return "", false
+	case model == s.served:
+		return "", true
+	}
+	return dir, adapted && prefixed == (s.kind == "sglang")
 }
