@@ -16,6 +16,12 @@ type Kind struct {
 	Needs []string
 }
 
+// Kinds that ask a model of the experiment's own.
+const (
+	KindTrained = "trained" // the checkpoint of the round
+	KindBase    = "base"    // the untrained model
+)
+
 // Kinds are all there are. Package rule has a formula for each rule.
 var Kinds = []Kind{
 	{Name: "fixed", Rule: true},
@@ -27,8 +33,8 @@ var Kinds = []Kind{
 	{Name: "replay", Rule: true, Needs: []string{"history", "designed-history"}},
 	{Name: "human"},
 	{Name: "openai", Asks: true},
-	{Name: "trained", Asks: true, Serves: true},
-	{Name: "base", Asks: true, Serves: true},
+	{Name: KindTrained, Asks: true, Serves: true},
+	{Name: KindBase, Asks: true, Serves: true},
 }
 
 // KindOf finds a kind by its name.

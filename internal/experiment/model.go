@@ -185,3 +185,21 @@ type AskSpec struct {
 	TokenBudget int64   `json:"token_budget" yaml:"token_budget" default:"0" min:"0" doc:"Most tokens of one evaluation, prompts included; 0 is no bound."`
 	CostBudget  float64 `json:"cost_budget" yaml:"cost_budget" default:"0" min:"0" doc:"Most money of one evaluation, by the prices in the worker's endpoints file; 0 is no bound."`
 }
+
+// Model is model.json: a language model as a step names it, untrained or with the
+// checkpoint that the step has trained.
+type Model struct {
+	Base       ModelSpec   `json:"base"`
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // nil: untrained
+	// Answers and Within are the counts from which the weights of the next round's
+	// reward go on (docs/jobs.md, reward.state).
+	Answers int64 `json:"answers"`
+	Within  int64 `json:"within"`
+}
+
+// Checkpoint tells a checkpoint from all others.
+type Checkpoint struct {
+	Kind           string `json:"kind"` // "lora" or "full"
+	Step           int    `json:"step"`
+	ManifestSHA256 string `json:"manifest_sha256"`
+}

@@ -20,6 +20,7 @@ const (
 	KindEvaluate   = "evaluate"
 	KindDesign     = "design"
 	KindBenchmark  = "benchmark-set"
+	KindBaseModel  = "base-model" // in warm-start's place where a language model is trained
 )
 
 // Files of steps.
@@ -28,6 +29,7 @@ const (
 	FileDataset     = "dataset.jsonl.zst"
 	FileConformance = "conformance.json"
 	FilePolicy      = "policy.bin"
+	FileModel       = "model.json" // in policy.bin's place where a language model is trained
 	FileTraining    = "training.json"
 	FileAnswers     = "answers.jsonl.zst"
 	FileScorecard   = "scorecard.json"
@@ -112,11 +114,27 @@ type Design struct {
 	Spec     experiment.DesignerSpec `json:"spec"`
 	Evidence designer.Evidence       `json:"evidence"`
 	Seed     string                  `json:"seed"`
+	// Model is the sha256 of the model.json of the experiment's own model that
+	// designs; empty if none does.
+	Model string `json:"model,omitempty"`
 }
 
-// DesignOf asks for the curriculum of the round after this one.
-func DesignOf(spec experiment.Spec, round int, evidence designer.Evidence) Design {
-	return Design{designer.Version, spec.Designer, evidence, orders.Seed(spec, "design", strconv.Itoa(round))}
+// DesignOf asks for the curriculum of the round after this one. Model is what
+// Asked names.
+func DesignOf(spec experiment.Spec, round int, evidence designer.Evidence, model string) Design {
+	return Design{designer.Version, spec.Designer, evidence, orders.Seed(spec, "design", strconv.Itoa(round)), model}
+}
+
+// Asked is which of an experiment's own models designs, the untrained one or the
+// one just trained, both named by their sha256; empty if neither does.
+func Asked(spec experiment.Spec, base, trained string) string {
+	switch spec.Designer.Kind {
+	case designer.KindTrained:
+		return trained
+	case designer.KindBase:
+		return base
+	}
+	return ""
 }
 
 // Labels of policies and sets, as they stand in scorecards.

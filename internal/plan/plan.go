@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"floe/internal/artifact"
+	"floe/internal/designer"
 	"floe/internal/env"
 	"floe/internal/experiment"
 	"floe/internal/orders"
@@ -43,10 +44,12 @@ func New(steps *artifact.Steps) *Planner {
 func (p *Planner) Plan(ctx context.Context, spec experiment.Spec, e env.Environment, given ...Round) ([]Step, error) {
 	d := &draft{ctx: ctx, planner: p, spec: spec, env: e}
 	first := d.step("start/curriculum", KindCurriculum, CurriculumOf(spec, e))
-	base := d.step("start/policy", KindWarmStart, WarmStartOf(spec, e))
+	kind, inputs := policyStep(spec, e)
+	base := d.step("start/policy", kind, inputs)
 	set := d.step("start/validation-set", KindValidation, DrawOf(e, orders.Validation(spec)))
 	d.base = d.step("start/validate", KindEvaluate,
-		EvaluateOf(e, set.sum(FileDataset), base.sum(FilePolicy), LabelBase, SetValidation), set, base)
+		evaluateInputs(spec, e, set.sum(FileDataset), base.sum(PolicyFile(spec)), LabelBase, SetValidation), set, base)
+	d.untrained = base
 
 	curriculum, policy := first, base
 	for n := range spec.Rounds {
@@ -71,10 +74,12 @@ type draft struct {
 	planner *Planner
 	spec    experiment.Spec
 	env     env.Environment
-	base    output
-	rounds  []round
-	steps   []Step
-	err     error
+	base    output // scorecard of the untrained policy
+
+	untrained output
+	rounds    []round
+	steps     []Step
+	err       error
 }
 
 type round struct{ curriculum, dataset, policy, scorecard, design output }
@@ -83,9 +88,9 @@ func (d *draft) round(n int, curriculum, init, set output) round {
 	at := fmt.Sprintf("round-%d/", n)
 	r := round{curriculum: curriculum}
 	r.dataset = d.generate(at, n, curriculum)
-	r.policy = d.step(at+"train", KindTrain, TrainOf(d.spec, d.env, n, r.dataset.sum(FileDataset), init.sum(FilePolicy)), r.dataset, init)
+	r.policy = d.step(at+"train", KindTrain, trainInputs(d.spec, d.env, n, r.dataset.sum(FileDataset), init.sum(PolicyFile(d.spec))), r.dataset, init)
 	r.scorecard = d.step(at+"validate", KindEvaluate,
-		EvaluateOf(d.env, set.sum(FileDataset), r.policy.sum(FilePolicy), LabelRound(n), SetValidation), set, r.policy)
+		evaluateInputs(d.spec, d.env, set.sum(FileDataset), r.policy.sum(PolicyFile(d.spec)), LabelRound(n), SetValidation), set, r.policy)
 	r.design = d.decide(at, n, d.design(at, n, r))
 	return r
 }
@@ -111,6 +116,9 @@ func (d *draft) generate(at string, n int, curriculum output) output {
 // design works on all rounds so far.
 func (d *draft) design(at string, n int, r round) output {
 	after := []output{d.base}
+	if d.spec.Designer.Kind == designer.KindBase {
+		after = append(after, d.untrained)
+	}
 	var read []Round
 	for i, past := range append(slices.Clip(d.rounds), r) {
 		after = append(after, past.curriculum, past.policy, past.scorecard)
@@ -121,12 +129,17 @@ func (d *draft) design(at string, n int, r round) output {
 	}
 	for _, o := range after {
 		if !o.done() {
-			return d.open(at+"design", KindDesign, DesignOf(d.spec, n, Outline(d.spec, d.env, n)), after...)
+			return d.open(at+"design", KindDesign, DesignOf(d.spec, n, Outline(d.spec, d.env, n), d.asked(r)), after...)
 		}
 	}
 	evidence, err := Evidence(d.ctx, *d.planner.steps, d.spec, d.env, d.base.id, read)
 	d.fail(err)
-	return d.step(at+"design", KindDesign, DesignOf(d.spec, n, evidence), after...)
+	return d.step(at+"design", KindDesign, DesignOf(d.spec, n, evidence, d.asked(r)), after...)
+}
+
+// asked names the model of the experiment's own that designs; empty if none does.
+func (d *draft) asked(r round) string {
+	return Asked(d.spec, d.untrained.sum(PolicyFile(d.spec)), r.policy.sum(PolicyFile(d.spec)))
 }
 
 func (d *draft) benchmark(agents int, base, last output) {
@@ -137,7 +150,7 @@ func (d *draft) benchmark(agents int, base, last output) {
 		policy      output
 	}{{"untrained", LabelBase, base}, {"trained", LabelRound(d.spec.Rounds - 1), last}} {
 		d.step(at+p.path, KindEvaluate,
-			EvaluateOf(d.env, set.sum(FileDataset), p.policy.sum(FilePolicy), p.label, SetBenchmark(agents)), set, p.policy)
+			evaluateInputs(d.spec, d.env, set.sum(FileDataset), p.policy.sum(PolicyFile(d.spec)), p.label, SetBenchmark(agents)), set, p.policy)
 	}
 }
 
