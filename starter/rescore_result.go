@@ -138,3 +138,10 @@ func inWords(v env.Verdict) string {
 	}
 	return "invalid (" + strings.Join(v.Failed, ", ") + ")"
 }
+
+func asCount(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}

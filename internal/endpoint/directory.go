@@ -52,8 +52,9 @@ func (p Prices) Cost(promptTokens, replyTokens int) float64 {
 // Place is an endpoint ready to be asked.
 type Place struct {
 	Endpoint Endpoint
-	Model    string  // its default; may be empty
-	Prices   *Prices // nil: not known
+	Model    string        // its default; may be empty
+	Prices   *Prices       // nil: not known
+	Timeout  time.Duration // of a call, where the file says one; Endpoint.Clock has it already
 }
 
 // Environment is the directory without a file: what OPENAI_BASE_URL and
@@ -139,7 +140,7 @@ func (d Directory) named(entry Entry) (Place, error) {
 	if entry.Timeout > 0 {
 		e.Clock.Call = entry.Timeout
 	}
-	return Place{Endpoint: e, Model: entry.Model, Prices: entry.Prices}, nil
+	return Place{Endpoint: e, Model: entry.Model, Prices: entry.Prices, Timeout: entry.Timeout}, nil
 }
 
 // key reads an entry's key and says where it is from. Errors quote no content.

@@ -109,6 +109,8 @@ func (e Endpoint) sentence(model string, status int) string {
 		return "the user in the URL was refused by " + e.host
 	case status == http.StatusUnauthorized:
 		return fmt.Sprintf("the key in %s was refused by %s", e.keyFrom(), e.host)
+	case status == http.StatusForbidden && e.key == "" && e.user == nil:
+		return e.host + " refused the request, which had no key: " + e.noKey()
 	case status == http.StatusForbidden:
 		return fmt.Sprintf("the key in %s may not use model %s at %s", e.keyFrom(), model, e.host)
 	case status == http.StatusNotFound:
