@@ -62,6 +62,12 @@ func ReadManifest(files fs.FS, dir string) (m Manifest, digest string, err error
 	if err != nil {
 		return Manifest{}, "", err
 	}
+	return ParseManifest(name, body)
+}
+
+// ParseManifest reads the text of a checkpoint's manifest, and digests it. Name is
+// what faults call it.
+func ParseManifest(name string, body []byte) (m Manifest, digest string, err error) {
 	if err := decode(name, body, &m, unknownPassed); err != nil {
 		return Manifest{}, "", err
 	}
