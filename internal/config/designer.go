@@ -15,6 +15,10 @@ import (
 // askingSettings are read only by kinds that ask a model.
 var askingSettings = []string{"endpoint", "model", "temperature", "max_tokens", "stop", "thinking", "structured", "repairs", "missing"}
 
+// namingSettings say who is asked; kinds that ask a model of the experiment's own
+// do not read them.
+var namingSettings = []string{"endpoint", "model"}
+
 // endpointName is how the worker's endpoints file names one.
 var endpointName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
@@ -58,7 +62,7 @@ func (d *decoder) checkAsked(kind designer.Kind, spec experiment.Spec) {
 	if !kind.Serves {
 		return
 	}
-	for _, key := range []string{"endpoint", "model"} {
+	for _, key := range namingSettings {
 		if at := strict.Join("designer", key); d.given[at].Value != nil {
 			d.Add(d.at(at), at, "found a setting that kind %s does not read; want it only with kind openai: the section serve says how the model comes to answer", kind.Name)
 		}

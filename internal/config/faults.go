@@ -68,6 +68,8 @@ func (s source) line(f strict.Fault) string {
 var (
 	secretKey = regexp.MustCompile(`(?i)api_?key|access_?key|secret|passw|credential|auth_?token|bearer`)
 	userInfo  = regexp.MustCompile(`//[^/\s]*@`)
+	// secretPair is a variable or a flag inside a value that could be a secret's.
+	secretPair = regexp.MustCompile(`(?i)((?:token|key|secret|passw|credential|bearer|pwd)[a-z_]*["']?[=:,\s]\s*)[^\s,\]}]+`)
 )
 
 // shown is an override without what could be a secret in it.
@@ -78,6 +80,7 @@ func shown(set string) string {
 		value = "..."
 	}
 	value = userInfo.ReplaceAllString(value, "//...@")
+	value = secretPair.ReplaceAllString(value, "$1...")
 	if ok {
 		key += "="
 	}

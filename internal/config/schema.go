@@ -18,7 +18,7 @@ import (
 // is made from the field tags that Load reads and from the spaces of the
 // environments. Load checks more: what a schema cannot say.
 func Schema(envs []env.Environment) ([]byte, error) {
-	s := schema{envs}
+	s := schema{envs: envs}
 	return s.document("floe experiment", s.structure(reflect.TypeFor[experiment.Spec](), ""), object{{"row", s.row()}})
 }
 
@@ -42,7 +42,12 @@ func (s schema) document(title string, fields, defs object) ([]byte, error) {
 }
 
 // schema describes types, with what the environments know.
-type schema struct{ envs []env.Environment }
+type schema struct {
+	envs []env.Environment
+	// partial says that what is described is laid over something whole: nothing in
+	// it is required.
+	partial bool
+}
 
 // describer is how a field is described that only the environments or the designers know, or that
 // a sweep file says in a form of its own.
@@ -67,7 +72,7 @@ func (s schema) structure(t reflect.Type, path string) object {
 	var required []string
 	for _, f := range fieldsOf(t) {
 		properties = append(properties, member{f.key, s.field(f, strict.Join(path, f.key))})
-		if f.required {
+		if f.required && !s.partial {
 			required = append(required, f.key)
 		}
 	}

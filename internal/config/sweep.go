@@ -190,6 +190,14 @@ func (r *sweepReader) specs(arms []sweep.Arm) []experiment.Arm {
 func (r *sweepReader) spec(a sweep.Arm) (experiment.Spec, []strict.Fault) {
 	root := clone(r.root)
 	strict.Put(root, "name", strict.PlainNode("cell")) // a cell's own name is checked with all the others
+	forget(root, func(field string) (value string, ok bool) {
+		for _, s := range a.Settings {
+			if s.Field == field {
+				value, ok = s.Value, true
+			}
+		}
+		return value, ok
+	})
 	var faults []strict.Fault
 	for _, s := range a.Settings {
 		if err := set(root, s.Field, clone(r.place(s.At))); err != nil {

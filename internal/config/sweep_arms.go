@@ -56,8 +56,8 @@ func (r *sweepReader) flatten(n *yaml.Node, path, prefix string, t reflect.Type)
 		case prefix == "" && r.refuseOwn(e.At, path):
 		case strings.HasPrefix(e.Key, ".") || strings.HasSuffix(e.Key, ".") || strings.Contains(e.Key, ".."):
 			r.Add(e.At, path, "found the key %.60q; want a field such as designer.context", e.Key)
-		case known && inner.Kind() == reflect.Struct && e.Value.Kind == yaml.MappingNode:
-			settings = append(settings, r.flatten(e.Value, strict.Join(path, e.Key), field, inner)...)
+		case known && structOf(inner) != nil && e.Value.Kind == yaml.MappingNode:
+			settings = append(settings, r.flatten(e.Value, strict.Join(path, e.Key), field, structOf(inner))...)
 		default:
 			settings = append(settings, r.setting(field, e.Value))
 		}
@@ -69,7 +69,7 @@ func (r *sweepReader) setting(field string, n *yaml.Node) sweep.Setting {
 	return sweep.Setting{Setting: experiment.Setting{Field: field, Value: brief(n)}, At: r.mark(n)}
 }
 
-// fieldType follows a dotted key through structs.
+// fieldType follows a dotted key through structs and what points to one.
 func fieldType(t reflect.Type, key string) (reflect.Type, bool) {
 	head, rest, more := cutPath(key)
 	for _, f := range fieldsOf(t) {
@@ -77,8 +77,8 @@ func fieldType(t reflect.Type, key string) (reflect.Type, bool) {
 		case f.key != head:
 		case !more:
 			return f.typ, true
-		case f.typ.Kind() == reflect.Struct:
-			return fieldType(f.typ, rest)
+		case structOf(f.typ) != nil:
+			return fieldType(structOf(f.typ), rest)
 		}
 	}
 	return nil, false

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"strings"
 
 	"floe/internal/config/strict"
 	"floe/internal/env"
@@ -12,7 +13,7 @@ import (
 // same tags as Schema. What arms and matrix may say is the fields of an
 // experiment, nested or with dotted keys.
 func SweepSchema(envs []env.Environment) ([]byte, error) {
-	s := schema{envs}
+	s := schema{envs: envs}
 	return s.document("floe sweep", s.structure(reflect.TypeFor[experiment.SweepFile](), ""),
 		object{{"row", s.row()}, {"fields", s.fields()}})
 }
@@ -20,23 +21,34 @@ func SweepSchema(envs []env.Environment) ([]byte, error) {
 var fieldsRef = object{{"$ref", "#/$defs/fields"}}
 
 // fields are an experiment's fields that a sweep may set, nested and dotted.
-// Nothing in them is required and nothing has a default.
+// Nothing in them is required. A dotted one is described where it stands nested.
 func (s schema) fields() object {
+	s.partial = true
 	var properties object
-	s.addFields(&properties, reflect.TypeFor[experiment.Spec](), "")
+	for _, f := range fieldsOf(reflect.TypeFor[experiment.Spec]()) {
+		if ownKeys[f.key] != "" {
+			continue
+		}
+		f.hasDef = false
+		properties = append(properties, member{f.key, s.field(f, f.key)})
+		if inner := structOf(f.typ); inner != nil {
+			addRefs(&properties, inner, f.key)
+		}
+	}
 	return closed(properties)
 }
 
-func (s schema) addFields(into *object, t reflect.Type, path string) {
+// addRefs points to where the fields of a struct are described.
+func addRefs(into *object, t reflect.Type, path string) {
 	for _, f := range fieldsOf(t) {
 		at := strict.Join(path, f.key)
 		if ownKeys[at] != "" {
 			continue
 		}
-		f.required, f.hasDef = false, false
-		*into = append(*into, member{at, s.field(f, at)})
-		if f.typ.Kind() == reflect.Struct {
-			s.addFields(into, f.typ, at)
+		nested := "#/$defs/fields/properties/" + strings.ReplaceAll(at, ".", "/properties/")
+		*into = append(*into, member{at, object{{"$ref", nested}}})
+		if inner := structOf(f.typ); inner != nil {
+			addRefs(into, inner, at)
 		}
 	}
 }
@@ -66,8 +78,8 @@ func addLeaves(into *object, value object, t reflect.Type, path string) {
 		at := strict.Join(path, f.key)
 		switch _, special := describer(at); {
 		case ownKeys[at] != "", special && at != "environment":
-		case f.typ.Kind() == reflect.Struct:
-			addLeaves(into, value, f.typ, at)
+		case structOf(f.typ) != nil:
+			addLeaves(into, value, structOf(f.typ), at)
 		case f.typ.Kind() != reflect.Slice:
 			*into = append(*into, member{at, value})
 		}
@@ -80,11 +92,11 @@ func (s schema) include() object {
 	return object{{"type", "array"}, {"items", append(entry, member{"required", []string{"arm"}})}}
 }
 
-func (s schema) exclude() object {
+func (schema) exclude() object {
 	properties := object{
 		{"arm", object{{"type", "string"}}},
 		{"seed", object{{"type", "integer"}, {"minimum", 0}}},
 	}
-	s.addFields(&properties, reflect.TypeFor[experiment.Spec](), "")
+	addRefs(&properties, reflect.TypeFor[experiment.Spec](), "")
 	return object{{"type", "array"}, {"items", append(closed(properties), member{"minProperties", 1})}}
 }

@@ -20,11 +20,15 @@ func Marshal(spec experiment.Spec) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write experiment %.60q: %w", spec.Name, err)
 	}
+	return encode(root, spec.Name)
+}
+
+func encode(root *yaml.Node, name string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
 	if err := enc.Encode(root); err != nil {
-		return nil, fmt.Errorf("write experiment %.60q: %w", spec.Name, err)
+		return nil, fmt.Errorf("write experiment %.60q: %w", name, err)
 	}
 	return b.Bytes(), nil
 }

@@ -1,0 +1,75 @@
+package config
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+
+	"floe/internal/config/strict"
+	"floe/internal/experiment"
+)
+
+// ownServer are settings of servers that floe starts, theirs those of others'.
+var (
+	ownServer = []string{"program", "args", "context", "parallel", "memory", "reasoning", "idle_minutes", "start_minutes"}
+	theirs    = []string{"endpoint", "model", "load", "folder"}
+)
+
+// idleOfServe are what a kind of server does not read.
+func idleOfServe(kind string) []string {
+	if kind == experiment.ServeExternal {
+		return ownServer
+	}
+	return theirs
+}
+
+func (d *decoder) checkServe(spec *experiment.Spec) {
+	s := spec.Serve
+	if !d.sound("serve.kind") {
+		return
+	}
+	d.checkIdleServe(s)
+	d.checkArguments("serve.args", s.Args)
+	d.checkArguments("serve.program", s.Program)
+	if s.Kind == experiment.ServeExternal {
+		d.checkExternal(s)
+	}
+	if s.Load && spec.Trainer.Recipe.Tuning != "lora" {
+		d.Add(d.at("serve.load"), "serve.load", "found true with tuning %s; want lora: only adapters can be loaded into a server that runs", spec.Trainer.Recipe.Tuning)
+	}
+	if need := spec.Trainer.Recipe.PromptTokens + spec.Ask.MaxTokens; cmp.Or(s.Context, need) < need &&
+		d.sound("serve.context", "ask.max_tokens", "trainer.recipe.max_prompt_tokens") {
+		d.Add(d.at("serve.context"), "serve.context", "found %d; want at least max_prompt_tokens + ask.max_tokens, which is %d", s.Context, need)
+	}
+}
+
+// checkIdleServe refuses what the kind of server does not read. What has its
+// default is let pass: effective files say everything.
+func (d *decoder) checkIdleServe(s *experiment.ServeSpec) {
+	other := "vllm or sglang"
+	if s.Kind != experiment.ServeExternal {
+		other = experiment.ServeExternal
+	}
+	v := reflect.ValueOf(*s)
+	for _, f := range fieldsOf(v.Type()) {
+		at := strict.Join("serve", f.key)
+		if _, given := d.given[at]; given && slices.Contains(idleOfServe(s.Kind), f.key) && !f.isDefault(v.Field(f.index)) && d.sound(at) {
+			d.Add(d.at(at), at, "found a setting that kind %s does not read; want it only with kind %s", s.Kind, other)
+		}
+	}
+}
+
+// checkExternal looks at a server that somebody else runs.
+func (d *decoder) checkExternal(s *experiment.ServeSpec) {
+	switch {
+	case s.Endpoint == "" && d.sound("serve.endpoint"):
+		d.Add(d.at("serve.kind"), "serve.endpoint", "found nothing; want the server that somebody else runs: a name in the worker's endpoints file, or its base URL")
+	case s.Endpoint != "" && !endpointName.MatchString(s.Endpoint):
+		if err := plainURL(s.Endpoint); err != nil {
+			d.Add(d.at("serve.endpoint"), "serve.endpoint", "%v; want an http or https URL, or a name in the worker's endpoints file", err)
+		}
+	}
+	if s.Load != (s.Folder != "") && d.sound("serve.load", "serve.folder") {
+		d.Add(d.at("serve.load", "serve.folder"), "serve.folder", "found load: %v and folder %q; want both or neither: the server finds the checkpoints in that folder", s.Load, s.Folder)
+	}
+}
