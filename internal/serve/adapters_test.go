@@ -49,7 +49,7 @@ func TestAdaptersAreServedBesideTheBaseModelEachUnderItsOwnName(t *testing.T) {
 			if _, err := server.Load(t.Context(), moved); err == nil || !strings.Contains(err.Error(), one.Dir) {
 				t.Errorf("the name of %s was given to %s: %v", one.Dir, moved.Dir, err)
 			}
-			if err := errors.Join(server.Unload(t.Context(), one), server.Unload(t.Context(), one)); err != nil {
+			if err := errors.Join(server.Unload(t.Context(), one.Name()), server.Unload(t.Context(), one.Name())); err != nil {
 				t.Error(err)
 			}
 			if err := server.WarmUp(t.Context(), one.Name()); err == nil {

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,13 +11,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"floe/internal/endpoint"
 )
 
 // admin speaks to a server outside of questions: health, models, adapters, sleep.
 type admin struct {
 	name string // of the server, for errors
-	root string // without /v1
-	key  string // may be empty
+	at   endpoint.Endpoint
 }
 
 // statusError is an answer that is no success.
@@ -49,14 +49,11 @@ func (a admin) call(ctx context.Context, within time.Duration, method, path stri
 			return err
 		}
 	}
-	r, err := http.NewRequestWithContext(ctx, method, a.root+path, bytes.NewReader(content))
+	r, err := a.at.Aside(ctx, method, path, content)
 	if err != nil {
-		return errors.New("the server's address is no URL") // which could hold a secret
+		return fmt.Errorf("%s: %w", a.name, err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	if a.key != "" {
-		r.Header.Set("Authorization", "Bearer "+a.key)
-	}
 	text, err := a.send(r)
 	if err == nil && into != nil {
 		if err = json.Unmarshal(text, into); err != nil {
@@ -88,13 +85,10 @@ func (a admin) send(r *http.Request) ([]byte, error) {
 	return text, nil
 }
 
-// clean is the start of what a server said, on one line and without the key.
+// clean is the start of what a server said, on one line and without secrets.
 func (a admin) clean(text []byte) string {
 	const most = 300
-	said := strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "")), " ")
-	if a.key != "" {
-		said = strings.ReplaceAll(said, a.key, "[redacted]")
-	}
+	said := strings.Join(strings.Fields(strings.ToValidUTF8(a.at.Scrub(string(text)), "")), " ")
 	if len(said) > most {
 		said = strings.ToValidUTF8(said[:most], "") + "..."
 	}
@@ -136,4 +130,27 @@ func (a admin) listedAs(ctx context.Context, name, want string) (listed, error) 
 		err = &WrongModelError{a.name, name, "nothing", want}
 	}
 	return m, err
+}
+
+// adapters are the names of what is loaded beside the base model.
+func (a admin) adapters(ctx context.Context, base string) ([]string, error) {
+	models, err := a.models(ctx)
+	var names []string
+	for _, m := range models {
+		if m.ID != base {
+			names = append(names, m.ID)
+		}
+	}
+	return names, err
+}
+
+// version asks a path for a server's version; empty where it does not say.
+func (a admin) version(ctx context.Context, path string) string {
+	var body struct {
+		Version string `json:"version"`
+	}
+	if path == "" || a.call(ctx, quickCall, http.MethodGet, path, nil, &body) != nil {
+		return ""
+	}
+	return body.Version
 }

@@ -14,6 +14,7 @@ type dialect struct {
 	context string
 	// parallel is the flag of answers at one time.
 	parallel  string
+	revision  string // of a model on a hub
 	memory    string
 	reasoning string
 	fixed     []string // flags that are always given
@@ -25,7 +26,8 @@ type dialect struct {
 	// shared says that the context is divided among answers at one time.
 	shared bool
 
-	health string // path
+	health  string // path
+	version string // path that says the version; empty: none does
 	// verify proves which base model is served.
 	verify func(ctx context.Context, a admin, s Settings) error
 	load   func(ctx context.Context, a admin, name, dir string) error
@@ -43,19 +45,19 @@ type dialect struct {
 var dialects = map[string]dialect{
 	"vllm": {
 		command: []string{"vllm", "serve"}, served: "--served-model-name", context: "--max-model-len",
-		parallel: "--max-num-seqs", memory: "--gpu-memory-utilization", reasoning: "--reasoning-parser",
+		parallel: "--max-num-seqs", revision: "--revision", memory: "--gpu-memory-utilization", reasoning: "--reasoning-parser",
 		// The model's own sampling settings would be applied where a request is silent.
 		fixed: []string{"--generation-config", "vllm"}, env: []string{"VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1"},
 		sleepable: []string{"--enable-sleep-mode"}, sleepEnv: []string{"VLLM_SERVER_DEV_MODE=1"},
-		adapters: vllmAdapters, health: "/health", verify: verifyRoot,
+		adapters: vllmAdapters, health: "/health", version: "/version", verify: verifyRoot,
 		load: vllmLoad, unload: vllmUnload,
 		sleep: vllmSleep, wake: vllmWake, sleeping: vllmSleeping,
 	},
 	"sglang": {
 		command: []string{"python3", "-m", "sglang.launch_server"}, model: "--model-path", served: "--served-model-name",
-		context: "--context-length", parallel: "--max-running-requests", memory: "--mem-fraction-static", reasoning: "--reasoning-parser",
+		context: "--context-length", parallel: "--max-running-requests", revision: "--revision", memory: "--mem-fraction-static", reasoning: "--reasoning-parser",
 		sleepable: []string{"--enable-memory-saver"},
-		adapters:  sglangAdapters, health: "/health", verify: verifySGLang,
+		adapters:  sglangAdapters, health: "/health", version: "/server_info", verify: verifySGLang,
 		load: sglangLoad, unload: sglangUnload, asked: func(base, name string) string { return base + ":" + name },
 		sleep: sglangSleep, wake: sglangWake,
 	},
@@ -95,6 +97,7 @@ func (s Settings) launch() (argv, env []string) {
 	if d.shared && s.Parallel > 0 {
 		context *= s.Parallel
 	}
+	add(d.revision, s.Revision != "", s.Revision)
 	add(d.context, s.Context > 0, strconv.Itoa(context))
 	add(d.parallel, s.Parallel > 0, strconv.Itoa(s.Parallel))
 	add(d.memory, s.MemoryShare > 0, strconv.FormatFloat(s.MemoryShare, 'f', -1, 64))

@@ -4,38 +4,33 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"floe/internal/endpoint"
 )
 
-// External is a server that somebody else runs. Floe starts, stops and changes
-// nothing there: it asks, and looks whether what it is to ask is served.
+// External is a server that somebody else runs. Floe neither starts nor stops it: it
+// asks, looks whether what it is to ask is served, and loads checkpoints where it is
+// told to.
 type External struct {
-	URL      string            // with /v1, as OpenAI's clients have it
-	Endpoint endpoint.Endpoint // of the same URL, with its key
-	Model    string            // the base model, as requests name it
-	Root     string            // what the server must say the base model is; empty: not checked
-	// Key lists models where the server wants one for that too. It is not needed to
-	// ask: the endpoint has it.
-	Key string
+	Endpoint endpoint.Endpoint
+	Model    string // the base model, as requests name it
+	Root     string // what the server must say the base model is; empty: not checked
+	// Loads says that floe loads checkpoints into it, over vLLM's interface for
+	// adapters, from where the server finds them under the same path; without it,
+	// whoever runs the server has loaded them under their names.
+	Loads bool
 }
-
-var errExternalURL = errors.New("the external server is no URL like http://127.0.0.1:8000/v1") // not quoted: it may hold a secret
 
 // Server is the external server.
 func (x External) Server() (Server, error) {
-	u, err := url.Parse(strings.TrimSpace(x.URL))
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, errExternalURL
+	if x.Endpoint.Host() == "" {
+		return nil, errors.New("external server: no address")
 	}
 	if x.Model == "" {
 		return nil, errors.New("external server: no model to ask")
 	}
-	root := &url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Path: strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1"), RawQuery: ""}
-	return &external{x, admin{name: "server " + u.Host, root: root.String(), key: x.Key}}, nil
+	return &external{x, admin{"server " + x.Endpoint.Host(), x.Endpoint}}, nil
 }
 
 type external struct {
@@ -97,21 +92,51 @@ func (s *external) WarmUp(ctx context.Context, model string) error {
 // Base implements Server.
 func (s *external) Base() Served { return Served{s.Endpoint, s.Model} }
 
-// Load implements Server: whoever runs the server has loaded the checkpoint under
-// its name, or has not.
+// Load implements Server.
 func (s *external) Load(ctx context.Context, c Checkpoint) (Served, error) {
 	if err := c.validate(); err != nil {
 		return Served{}, err
+	}
+	served := Served{s.Endpoint, c.Name()}
+	if s.Loads {
+		return served, vllmLoad(ctx, s.admin, c.Name(), c.Dir)
 	}
 	_, ok, err := s.admin.find(ctx, c.Name())
 	if err == nil && !ok {
 		err = errors.Join(ErrCannotLoad, &WrongModelError{s.admin.name, c.Name(), "nothing", "the checkpoint " + c.Dir + ", loaded by whoever runs the server"})
 	}
-	return Served{s.Endpoint, c.Name()}, err
+	return served, err
 }
 
-// Unload implements Server: what floe has not loaded it leaves.
-func (s *external) Unload(context.Context, Checkpoint) error { return nil }
+// Loaded implements Server: what is served beside the base model.
+func (s *external) Loaded(ctx context.Context) ([]string, error) {
+	return s.admin.adapters(ctx, s.Model)
+}
+
+// Unload implements Server: what floe does not load it leaves.
+func (s *external) Unload(ctx context.Context, name string) error {
+	if !s.Loads {
+		return nil
+	}
+	if _, ok, err := s.admin.find(ctx, name); err != nil || !ok {
+		return err
+	}
+	return vllmUnload(ctx, s.admin, name)
+}
+
+// Describe implements Server. What the server does not say is left out.
+func (s *external) Describe(ctx context.Context) string {
+	m, ok, err := s.admin.find(ctx, s.Model)
+	root := s.Model
+	if err == nil && ok && m.Root != "" {
+		root = m.Root
+	}
+	version := s.admin.version(ctx, dialects["vllm"].version)
+	if version != "" {
+		version = "vllm " + version
+	}
+	return described("external", version, root)
+}
 
 // Sleep implements Server.
 func (s *external) Sleep(context.Context) error { return ErrCannotSleep }

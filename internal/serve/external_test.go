@@ -6,11 +6,13 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"floe/internal/endpoint"
 	"floe/internal/serve"
+	"floe/internal/serve/servetest"
 )
 
 const key = "a-key-that-is-long-enough"
@@ -50,7 +52,6 @@ func reply(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
 func external(t *testing.T, url string, x serve.External) serve.Server {
 	t.Helper()
 	var err error
-	x.URL = url
 	if x.Endpoint, err = endpoint.New(url, key); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func external(t *testing.T, url string, x serve.External) serve.Server {
 func TestAServerOfOthersIsProvenAndNotTouched(t *testing.T) {
 	c := checkpoint(t, "round-1")
 	url := theirs(t, true, map[string]string{"qwen": "Qwen/Qwen3-4B", c.Name(): c.Dir})
-	s := external(t, url, serve.External{Model: "qwen", Root: "Qwen/Qwen3-4B", Key: key})
+	s := external(t, url, serve.External{Model: "qwen", Root: "Qwen/Qwen3-4B"})
 	started(t, s)
 	served, err := s.Load(t.Context(), c)
 	if err != nil || says(t, served) != c.Name() || says(t, s.Base()) != "qwen" {
@@ -73,14 +74,14 @@ func TestAServerOfOthersIsProvenAndNotTouched(t *testing.T) {
 	if _, err := s.Load(t.Context(), checkpoint(t, "round-2")); !errors.Is(err, serve.ErrCannotLoad) {
 		t.Errorf("%v", err)
 	}
-	wrong := external(t, url, serve.External{Model: "qwen", Root: "Qwen/Qwen3-8B", Key: key})
+	wrong := external(t, url, serve.External{Model: "qwen", Root: "Qwen/Qwen3-8B"})
 	if err := wrong.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "Qwen/Qwen3-4B") {
 		t.Errorf("%v", err)
 	}
-	if err := external(t, url, serve.External{Model: "other", Key: key}).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "serves nothing as other") {
+	if err := external(t, url, serve.External{Model: "other"}).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "serves nothing as other") {
 		t.Errorf("%v", err)
 	}
-	if err := errors.Join(s.Unload(t.Context(), c), s.Release(), s.Stop(t.Context(), 0)); err != nil || says(t, s.Base()) != "qwen" {
+	if err := errors.Join(s.Unload(t.Context(), c.Name()), s.Release(), s.Stop(t.Context(), 0)); err != nil || says(t, s.Base()) != "qwen" {
 		t.Errorf("%v", err)
 	}
 }
@@ -88,7 +89,7 @@ func TestAServerOfOthersIsProvenAndNotTouched(t *testing.T) {
 func TestAFleetOfAServerOfOthersServesWhatIsThere(t *testing.T) {
 	c, absent := checkpoint(t, "round-1"), checkpoint(t, "round-2")
 	url := theirs(t, true, map[string]string{"qwen": "", c.Name(): ""})
-	x := external(t, url, serve.External{Model: "qwen", Key: key})
+	x := external(t, url, serve.External{Model: "qwen"})
 	f := serve.NewFleet(serve.Settings{Name: "theirs"}, false, func(serve.Settings) (serve.Server, error) { return x, nil })
 	base, err := f.Base(t.Context())
 	if err != nil || says(t, base) != "qwen" {
@@ -112,15 +113,48 @@ func TestAServerThatListsNothingIsProvenByAQuestion(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	// What it should be cannot be proven then, so it is not believed.
-	if err := external(t, url, serve.External{Model: "qwen", Root: "x", Key: key}).Start(t.Context()); err == nil || strings.Contains(err.Error(), key) {
+	if err := external(t, url, serve.External{Model: "qwen", Root: "x"}).Start(t.Context()); err == nil || strings.Contains(err.Error(), key) {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestAnExternalURLIsNotQuoted(t *testing.T) {
-	for _, url := range []string{"", "nonsense", "ftp://user:secretword@host"} {
-		if _, err := (serve.External{URL: url, Model: "m"}).Server(); err == nil || strings.Contains(err.Error(), "secretword") {
-			t.Errorf("%s: %v", url, err)
+func TestAnExternalServerNeedsAnAddressAndAModel(t *testing.T) {
+	if _, err := (serve.External{Model: "m"}).Server(); err == nil || !strings.Contains(err.Error(), "no address") {
+		t.Errorf("%v", err)
+	}
+	e, err := endpoint.New("http://127.0.0.1:1/v1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (serve.External{Endpoint: e}).Server(); err == nil || !strings.Contains(err.Error(), "no model") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCheckpointsAreLoadedIntoAServerOfOthersThatTakesThem(t *testing.T) {
+	scripted := servetest.New("vllm", "Qwen/Qwen3-4B", "qwen", nil)
+	at := httptest.NewServer(scripted)
+	t.Cleanup(at.Close)
+	c := checkpoint(t, "round-1")
+	for range 2 { // the same name again, for the same checkpoint
+		s := external(t, at.URL+"/v1", serve.External{Model: "qwen", Loads: true})
+		served, err := s.Load(t.Context(), c)
+		if err != nil || !strings.Contains(says(t, served), c.Dir) {
+			t.Errorf("%+v, %v", served, err)
+		}
+		if got := s.Describe(t.Context()); got != "external vllm 0-scripted, model Qwen/Qwen3-4B" {
+			t.Errorf("described as %q", got)
+		}
+		if loaded, err := s.Loaded(t.Context()); err != nil || !slices.Equal(loaded, []string{c.Name()}) {
+			t.Errorf("loaded %q, %v", loaded, err)
+		}
+		moved := c
+		moved.Dir = t.TempDir()
+		if _, err := s.Load(t.Context(), moved); err == nil || !strings.Contains(err.Error(), c.Dir) {
+			t.Errorf("the name of %s was given to %s: %v", c.Dir, moved.Dir, err)
+		}
+		if err := errors.Join(s.Unload(t.Context(), c.Name()), s.Unload(t.Context(), c.Name())); err != nil || len(scripted.Adapters()) > 0 {
+			t.Errorf("%v, left %q", err, scripted.Adapters())
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"floe/internal/endpoint"
 	"floe/internal/job"
 	"floe/internal/job/files"
 )
@@ -149,8 +150,7 @@ func (s *local) last(ctx context.Context) (attempt int, live bool, err error) {
 // request is the guard as a job. Settings that come to the same command are the same
 // server; others are a conflict.
 func (s *local) request(attempt int) (job.Request, error) {
-	argv, env := s.settings.launch()
-	body, err := json.Marshal(guarded{argv, env, cmp.Or(s.settings.Linger, linger)})
+	body, err := s.settings.command()
 	if err != nil {
 		return job.Request{}, err
 	}
@@ -247,4 +247,8 @@ func (s *local) gone(ctx context.Context) error {
 	return s.Jobs.Stop(ctx, job.Name(s.job(), n), stopGrace)
 }
 
-func (s *local) admin() admin { return admin{name: "server " + s.settings.Name, root: s.url} }
+// admin speaks to the server. It wants no key, and gets none.
+func (s *local) admin() admin {
+	e, _ := endpoint.New(s.url+"/v1", "") // not started: speaking to it says that it has no address
+	return admin{"server " + s.settings.Name, e}
+}

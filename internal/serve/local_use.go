@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
-	"floe/internal/endpoint"
 	"floe/internal/job"
 )
 
@@ -73,13 +73,28 @@ func (s *local) Base() Served {
 	return s.at(s.admin(), s.settings.served())
 }
 
-// at is a model of the server. It wants no key, and gets none.
-func (s *local) at(a admin, model string) Served {
-	e, err := endpoint.New(a.root+"/v1", "")
-	if err != nil { // not started: asking says that it cannot be reached
-		return Served{Model: model}
+// at is a model of the server.
+func (s *local) at(a admin, model string) Served { return Served{Endpoint: a.at, Model: model} }
+
+// Describe implements Server.
+func (s *local) Describe(ctx context.Context) string {
+	a, err := s.started()
+	if err != nil {
+		return s.settings.Kind + ", not started"
 	}
-	return Served{Endpoint: e, Model: model}
+	return described(s.settings.Kind, a.version(ctx, s.dialect.version), strings.TrimSuffix(s.settings.Model+"@"+s.settings.Revision, "@"))
+}
+
+// Loaded implements Server.
+func (s *local) Loaded(ctx context.Context) ([]string, error) {
+	if s.settings.MaxAdapters == 0 {
+		return nil, nil
+	}
+	a, err := s.started()
+	if err != nil {
+		return nil, err
+	}
+	return a.adapters(ctx, s.settings.served())
 }
 
 // Load implements Server.
@@ -105,7 +120,7 @@ func (s *local) Load(ctx context.Context, c Checkpoint) (Served, error) {
 }
 
 // Unload implements Server.
-func (s *local) Unload(ctx context.Context, c Checkpoint) error {
+func (s *local) Unload(ctx context.Context, name string) error {
 	if s.settings.MaxAdapters == 0 {
 		return ErrCannotLoad
 	}
@@ -113,10 +128,10 @@ func (s *local) Unload(ctx context.Context, c Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	if _, ok, err := a.find(ctx, c.Name()); err != nil || !ok {
+	if _, ok, err := a.find(ctx, name); err != nil || !ok {
 		return err
 	}
-	return s.dialect.unload(ctx, a, c.Name())
+	return s.dialect.unload(ctx, a, name)
 }
 
 // Sleep implements Server.

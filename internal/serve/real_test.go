@@ -116,7 +116,7 @@ func TestARealVLLMServesBaseAndCheckpointsAndIsAdopted(t *testing.T) {
 	if _, err := server.Load(t.Context(), moved); err == nil || !strings.Contains(err.Error(), adapters[0].Dir) {
 		t.Errorf("a name was given to another checkpoint: %v", err)
 	}
-	if err := errors.Join(server.Unload(t.Context(), adapters[0]), server.Unload(t.Context(), adapters[0])); err != nil {
+	if err := errors.Join(server.Unload(t.Context(), adapters[0].Name()), server.Unload(t.Context(), adapters[0].Name())); err != nil {
 		t.Error(err)
 	}
 	if err := server.WarmUp(t.Context(), adapters[0].Name()); err == nil {

@@ -37,8 +37,13 @@ type Server interface {
 	// computed by name. Loading again is fine. ErrCannotLoad where a server has to be
 	// started with it instead.
 	Load(ctx context.Context, c Checkpoint) (Served, error)
-	// Unload frees a checkpoint's place; no error if it is not loaded.
-	Unload(ctx context.Context, c Checkpoint) error
+	// Loaded lists the names of the checkpoints that are loaded, whoever has done it.
+	Loaded(ctx context.Context) ([]string, error)
+	// Unload frees the place of a checkpoint, by its name; no error if it is not
+	// loaded.
+	Unload(ctx context.Context, name string) error
+	// Describe says what answers, for the record: kind, version and base model.
+	Describe(ctx context.Context) string
 	// Sleep gives the GPU's memory to others until Wake. ErrCannotSleep where a server
 	// has to be stopped instead.
 	Sleep(ctx context.Context) error
@@ -119,4 +124,13 @@ func warmUp(ctx context.Context, s Served) error {
 		return fmt.Errorf("warm up %s: %w", s.Model, err)
 	}
 	return nil
+}
+
+// described joins what is known of a server.
+func described(kind, version, model string) string {
+	text := strings.TrimSpace(kind + " " + version)
+	if model != "" {
+		text += ", model " + model
+	}
+	return text
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"floe/internal/job"
 )
 
 // Settings describe a server that floe starts.
@@ -17,6 +20,8 @@ type Settings struct {
 	Kind   string // one of Kinds
 	Model  string // name or directory of the base model; for llama.cpp a GGUF file
 	Served string // what requests call it; "base" when empty
+	// Revision is that of a model on a hub: best a commit.
+	Revision string
 
 	Command []string // instead of the kind's own program, such as {"/opt/vllm/bin/vllm", "serve"}
 	Args    []string // more flags, as they are; they come last and so win
@@ -75,7 +80,24 @@ func (s Settings) Validate() error {
 		bad(s.Sleep && d.sleep == nil, "%s cannot sleep", s.Kind)
 		bad(s.MemoryShare > 0 && d.memory == "", "%s has no share of memory to set", s.Kind)
 		bad(s.Reasoning != "" && d.reasoning == "", "%s has no parser of reasoning to name", s.Kind)
+		bad(s.Revision != "" && d.revision == "", "%s takes no revision of a model", s.Kind)
 		bad(s.Parallel > 0 && d.parallel == "", "%s answers one at a time", s.Kind)
 	}
 	return errors.Join(errs...)
+}
+
+// command is what a guard is told to run.
+func (s Settings) command() ([]byte, error) {
+	argv, env := s.launch()
+	return json.Marshal(guarded{argv, env, cmp.Or(s.Linger, linger)})
+}
+
+// Digest tells servers apart: settings of the same digest are the same server,
+// whatever their names.
+func (s Settings) Digest() (string, error) {
+	if err := s.Validate(); err != nil {
+		return "", err
+	}
+	body, err := s.command()
+	return job.Digest(body), err
 }

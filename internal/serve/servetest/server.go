@@ -54,6 +54,7 @@ func (s *Server) routes() *http.ServeMux {
 	}
 	switch s.kind {
 	case "vllm":
+		m.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { reply(w, map[string]any{"version": "0-scripted"}) })
 		m.HandleFunc("POST /v1/load_lora_adapter", s.loadVLLM)
 		m.HandleFunc("POST /v1/unload_lora_adapter", s.unload)
 		m.HandleFunc("POST /sleep", func(_ http.ResponseWriter, r *http.Request) { s.sleep(r.URL.Query().Get("level") == "1") })
