@@ -6,11 +6,14 @@ package activities
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"floe/internal/artifact"
 	"floe/internal/designer"
 	"floe/internal/env"
 	"floe/internal/experiment"
+	"floe/internal/job"
+	"floe/internal/serve/pool"
 )
 
 // Activities holds what the worker wires in.
@@ -20,6 +23,16 @@ type Activities struct {
 	Environment func(name string) (env.Environment, error)
 	// Designer makes the designer that a spec asks for.
 	Designer func(experiment.DesignerSpec) (designer.Designer, error)
+	// Jobs opens the back end that an experiment trains its language model with.
+	Jobs func(experiment.Spec) (job.Backend, error)
+	// Models makes language models answer, and Asker makes a designer of one that does.
+	Models Models
+	Asker  func(*pool.Use) (designer.Designer, error)
+	// Folder is the worker's own, on a local disk: job directories and checkpoints
+	// that are served. Host is the machine whose processes it can watch.
+	Folder, Host string
+	// JobPoll is the time between two looks at a job; 0: 5 seconds.
+	JobPoll time.Duration
 	// Tell passes progress on to an experiment's workflow.
 	Tell func(ctx context.Context, workflow string, p Progress) error
 	// Build is the part of the provenance that is the same for all runs.

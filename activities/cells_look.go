@@ -184,7 +184,10 @@ func (s *Sweeps) used(ctx context.Context, name string, r experiment.Results) (s
 	n := sweep.Need{Calls: len(made)}
 	body, err := s.Steps.GetDoc(ctx, name, DocIndex)
 	if errors.Is(err, artifact.ErrNotFound) {
-		n.Jobs = len(r.Rounds) + 1
+		n.Jobs = len(r.Rounds)
+		if !r.Spec.Trainer.TrainsModel() {
+			n.Jobs++ // the warm start
+		}
 		return n, nil
 	}
 	if err != nil {
@@ -194,7 +197,10 @@ func (s *Sweeps) used(ctx context.Context, name string, r experiment.Results) (s
 	if err := json.Unmarshal(body, &refs); err != nil {
 		return n, fmt.Errorf("read %s of %s: %w", DocIndex, name, err)
 	}
-	trained := []Done{refs.Policy}
+	var trained []Done
+	if !r.Spec.Trainer.TrainsModel() {
+		trained = append(trained, refs.Policy) // the warm start
+	}
 	for _, round := range refs.Rounds {
 		trained = append(trained, round.Policy)
 	}

@@ -25,13 +25,18 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	if err != nil {
 		return Designed{}, classify(ctx, err)
 	}
-	d, err := a.designer(in.Spec.Designer)
+	asked, err := a.ownModel(ctx, in)
 	if err != nil {
-		return Designed{}, badInput(err)
+		return Designed{}, classify(ctx, err)
 	}
-	inputs := plan.DesignOf(in.Spec, in.Where.Round, evidence)
+	inputs := plan.DesignOf(in.Spec, in.Where.Round, evidence, asked.sum)
 	m, done, err := a.step(ctx, in.Where, in.Spec, plan.KindDesign, inputs, func(ctx context.Context, _ *artifact.Hold, report func(int, int, string)) ([]artifact.Body, error) {
 		report(0, 1, in.Spec.Designer.Kind)
+		d, done, err := a.designer(ctx, in, asked, report)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { done(ctx.Err() != nil) }()
 		limits, err := a.purse(ctx, in)
 		if err != nil {
 			return nil, err
@@ -51,12 +56,47 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	return a.designed(ctx, in, m, done)
 }
 
-// designer makes the designer that a spec asks for.
-func (a *Activities) designer(spec experiment.DesignerSpec) (designer.Designer, error) {
-	if spec.Kind == "human" {
-		return person{}, nil
+// ownModel is the experiment's own model that designs, if one does.
+func (a *Activities) ownModel(ctx context.Context, in DesignInput) (model, error) {
+	switch in.Spec.Designer.Kind {
+	case designer.KindTrained:
+		return a.model(ctx, in.Round.Policy.ID)
+	case designer.KindBase:
+		return a.model(ctx, in.Refs.Policy.ID)
 	}
-	return a.Designer(spec)
+	return model{}, nil
+}
+
+// designer makes the designer that a spec asks for. Done is to be called when it is
+// not needed any more, and told whether it was given up.
+func (a *Activities) designer(ctx context.Context, in DesignInput, m model, report func(int, int, string)) (d designer.Designer, done func(stop bool), err error) {
+	spec := in.Spec.Designer
+	done = func(bool) {}
+	switch {
+	case spec.Kind == "human":
+		return person{}, done, nil
+	case m.sum == "":
+		if d, err = a.Designer(spec); err != nil {
+			err = badInput(err)
+		}
+		return d, done, err
+	}
+	if err := a.needsModels(); err != nil {
+		return nil, done, err
+	}
+	label := plan.LabelBase
+	if m.Checkpoint != nil {
+		label = plan.LabelRound(in.Where.Round)
+	}
+	use, err := a.use(ctx, in.Spec, m, label, report)
+	if err != nil {
+		return nil, done, err
+	}
+	if d, err = a.Asker(use); err != nil {
+		use.Done(false)
+		return nil, done, err
+	}
+	return d, use.Done, nil
 }
 
 // designed sums up a transcript. A design that was found done costs nothing.

@@ -7,8 +7,13 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"floe/internal/artifact"
+	"floe/internal/ask"
 	"floe/internal/designer"
+	"floe/internal/endpoint"
+	"floe/internal/job"
+	"floe/internal/job/course"
 	"floe/internal/plan"
+	"floe/internal/serve/pool"
 )
 
 // Kinds of failure. Go errors do not survive the activity boundary; kinds do.
@@ -18,6 +23,8 @@ const (
 	KindCorrupt  = "Corrupt"  // an artifact is not what its manifest says: restore or delete it
 	KindMissing  = "Missing"  // a step that was done is so no more: have it done again
 	KindModel    = "Model"    // the designer's endpoint refused for good: change endpoint, key or model
+	KindJob      = "Job"      // a training ended badly: change what its message names, or try again
+	KindServe    = "Serve"    // a model does not come to answer: change how it is served
 	KindStopping = "Stopping" // the worker is going down: run again on another
 	KindTrouble  = "Trouble"  // anything else, such as a store that does not answer: run again
 )
@@ -33,6 +40,11 @@ func classify(ctx context.Context, err error) error {
 	var corrupt *artifact.CorruptError
 	var final *designer.FinalError
 	var away *designer.UnavailableError
+	var ended *course.EndedError
+	var elsewhere *course.ElsewhereError
+	var conflict *job.ConflictError
+	var spent *ask.SpentError
+	var trouble *endpoint.Trouble
 	switch {
 	case err == nil:
 		return nil
@@ -48,6 +60,17 @@ func classify(ctx context.Context, err error) error {
 		return temporal.NewApplicationError(err.Error(), KindMissing)
 	case errors.As(err, &final):
 		return temporal.NewNonRetryableApplicationError(err.Error(), KindModel, nil)
+	case errors.As(err, &ended), errors.As(err, &elsewhere), errors.As(err, &conflict), errors.Is(err, course.ErrStopped):
+		return temporal.NewNonRetryableApplicationError(err.Error(), KindJob, nil)
+	case errors.As(err, &spent):
+		return temporal.NewNonRetryableApplicationError(err.Error()+"; what was answered is kept", KindBadInput, nil)
+	case pool.Final(err):
+		return temporal.NewNonRetryableApplicationError(err.Error(), KindServe, nil)
+	case errors.As(err, &trouble):
+		if trouble.Final {
+			return temporal.NewNonRetryableApplicationError(err.Error(), KindModel, nil)
+		}
+		return temporal.NewApplicationErrorWithOptions(err.Error(), KindModel, temporal.ApplicationErrorOptions{NextRetryDelay: trouble.After})
 	case errors.As(err, &away):
 		return temporal.NewApplicationErrorWithOptions(err.Error(), KindModel, temporal.ApplicationErrorOptions{NextRetryDelay: away.RetryAfter})
 	default:

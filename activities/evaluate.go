@@ -20,8 +20,12 @@ type AnswerRow struct {
 	Verdict env.Verdict `json:"verdict"`
 }
 
-// Evaluate has a policy answer every task of a set, greedily, and counts.
+// Evaluate has a policy answer every task of a set, greedily, and counts. A language
+// model is asked as its spec says.
 func (a *Activities) Evaluate(ctx context.Context, in EvaluateInput) (Scored, error) {
+	if in.Spec.Trainer.TrainsModel() {
+		return a.evaluateModel(ctx, in)
+	}
 	e, err := a.playable(in.Spec)
 	if err != nil {
 		return Scored{}, err

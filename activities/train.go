@@ -15,7 +15,12 @@ import (
 
 // WarmStart makes the untrained policy: random weights that have imitated a few
 // of the solver's plans on small sizes, so that the first round has signal.
+//
+// Where a language model is trained, the untrained policy is that model as it is.
 func (a *Activities) WarmStart(ctx context.Context, in WarmStartInput) (Done, error) {
+	if in.Spec.Trainer.TrainsModel() {
+		return a.baseModel(ctx, in)
+	}
 	e, err := a.playable(in.Spec)
 	if err != nil {
 		return Done{}, err
@@ -55,7 +60,12 @@ func draw(ctx context.Context, e env.Environment, o env.Order) ([]env.Problem, e
 // Train trains a policy on a round's dataset. It saves its state as it goes, and
 // an attempt that finds a saved state goes on from there: the result is the
 // same, bit for bit.
+//
+// A language model is trained as a job, see trainModel.
 func (a *Activities) Train(ctx context.Context, in TrainInput) (Trained, error) {
+	if in.Spec.Trainer.TrainsModel() {
+		return a.trainModel(ctx, in)
+	}
 	e, err := a.playable(in.Spec)
 	if err != nil {
 		return Trained{}, err

@@ -134,6 +134,16 @@ type Trained struct {
 	Steps     int   `json:"steps"`
 	Rollouts  int64 `json:"rollouts"`
 	Decisions int64 `json:"decisions"`
+	// Elsewhere is the machine on which the job is at work and can be watched alone;
+	// the training is not done then. Empty otherwise.
+	Elsewhere string `json:"elsewhere,omitempty"`
+}
+
+// Stopped says what became of a job that was to be stopped: it is gone, unless one
+// of the fields says otherwise.
+type Stopped struct {
+	Elsewhere string `json:"elsewhere,omitempty"` // the machine that alone can stop it
+	Left      string `json:"left,omitempty"`      // why it goes on
 }
 
 // EvaluateInput scores a policy on a set.

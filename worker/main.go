@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"floe/internal/connect"
 	"floe/internal/endpoint"
 	"floe/internal/job/process"
+	"floe/internal/serve"
 	"floe/internal/temporalclient"
 	"floe/internal/version"
 	"floe/workflows"
@@ -36,23 +38,37 @@ const (
 const uploadsAfter = 24 * time.Hour
 
 func main() {
-	if supervises(os.Args) {
-		os.Exit(process.Supervise(os.Args[2], os.Stderr))
+	if keep := keeper(os.Args); keep != nil {
+		os.Exit(keep(os.Args[2], os.Stderr))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// supervises reports whether the worker started this process to keep a job that
-// must outlive it (internal/job/process).
-func supervises(args []string) bool { return len(args) == 3 && args[1] == process.Verb }
+// keeper is what this process was started for by a worker, if by one: to keep a job
+// or a model server that must outlive it.
+func keeper(args []string) func(spec string, log io.Writer) int {
+	if len(args) != 3 {
+		return nil
+	}
+	switch args[1] {
+	case process.Verb:
+		return process.Supervise
+	case serve.Verb:
+		return serve.Guard
+	}
+	return nil
+}
 
 // settings are what a person can choose about a worker.
 type settings struct {
 	flags      connect.Flags
 	work       int
 	jobs       int
+	watch      int
+	folder     string
+	host       string
 	endpoints  string // file
 	deployment string
 	build      string
@@ -63,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if code >= 0 {
 		return code
 	}
-	if code, err := serve(ctx, s, stdout, stderr); err != nil {
+	if code, err := work(ctx, s, stdout, stderr); err != nil {
 		fmt.Fprintf(stderr, "worker: %v\n", err)
 		return code
 	}
@@ -78,7 +94,10 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 	fs.Usage = func() {}
 	s.flags.Register(fs)
 	fs.IntVar(&s.work, "work", 4, "CPU activities at the same time (generating, scoring, designing)")
-	fs.IntVar(&s.jobs, "jobs", 1, "training jobs at the same time: one per device")
+	fs.IntVar(&s.jobs, "jobs", 1, "trainings and served models at the same time on this machine: one per device")
+	fs.IntVar(&s.watch, "watch", 100, "trainings and models elsewhere to watch at the same time")
+	fs.StringVar(&s.folder, "folder", "", "`DIR` of this worker on a local disk: jobs, model servers, checkpoints that are served (default: worker in --data)")
+	fs.StringVar(&s.host, "host", "", "`NAME` of the machine whose processes this worker watches (default: the host name)")
 	fs.StringVar(&s.endpoints, "endpoints", "", "`FILE` that names endpoints of language models and where their keys are ("+endpoint.EnvFile+")")
 	fs.StringVar(&s.deployment, "deployment", "", "worker deployment `NAME`: experiments stay with the build that started them (docs/deploying.md)")
 	fs.StringVar(&s.build, "build", version.Get().Build(), "`ID` of this build within the deployment")
@@ -90,8 +109,8 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 	case err != nil:
 		fmt.Fprintf(stderr, "worker: %v; see worker --help\n", err)
 		return s, exitUsage
-	case fs.NArg() > 0 || s.work < 1 || s.jobs < 1:
-		fmt.Fprintf(stderr, "worker: found arguments %q, --work %d, --jobs %d; want no arguments and at least 1 of each\n", fs.Args(), s.work, s.jobs)
+	case fs.NArg() > 0 || s.work < 1 || s.jobs < 1 || s.watch < 1:
+		fmt.Fprintf(stderr, "worker: found arguments %q, --work %d, --jobs %d, --watch %d; want no arguments and at least 1 of each\n", fs.Args(), s.work, s.jobs, s.watch)
 		return s, exitUsage
 	case *show:
 		fmt.Fprintln(stdout, version.Get())
@@ -103,8 +122,8 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 	return s, -1
 }
 
-// serve polls until the context ends, then lets running activities stop.
-func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error) {
+// work polls until the context ends, then lets running activities stop.
+func work(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error) {
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	directory, err := endpoint.Load(s.endpoints)
 	if err != nil {
@@ -142,9 +161,38 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (int, erro
 	} else if n > 0 {
 		logger.Info("swept unfinished uploads", "count", n)
 	}
-	work, jobs := workers(c, wire(c, store, directory, logger), s)
+	if err := s.place(to); err != nil {
+		return exitUsage, err
+	}
+	acts, models, err := wire(c, store, directory, s, logger)
+	if err != nil {
+		return exitUsage, err
+	}
+	defer models.Close()
 	fmt.Fprintf(stdout, "worker ready: temporal %s · namespace %s · artifacts %s%s\n", opts.HostPort, opts.Namespace, store.URL(""), s.deployed())
-	return pollUntil(ctx, work, jobs)
+	return pollUntil(ctx, workers(c, acts, s)...)
+}
+
+// place settles the worker's own folder and machine, and lets the programs that it
+// starts find what they need: the artifact store, and starter beside the worker.
+func (s *settings) place(to connect.Settings) (err error) {
+	if s.folder == "" {
+		s.folder = filepath.Join(to.Data, "worker")
+	}
+	if s.folder, err = filepath.Abs(s.folder); err != nil {
+		return err
+	}
+	if s.host == "" {
+		if s.host, err = os.Hostname(); err != nil {
+			return fmt.Errorf("%w; name this machine with --host", err)
+		}
+	}
+	if self, err := os.Executable(); err == nil {
+		if err := os.Setenv("PATH", filepath.Dir(self)+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
+			return err
+		}
+	}
+	return to.Export()
 }
 
 // deployed says as which build of which deployment the worker serves.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -19,6 +20,11 @@ import (
 	"floe/internal/endpoint"
 	"floe/internal/env/all"
 	"floe/internal/experiment"
+	"floe/internal/job"
+	backends "floe/internal/job/all"
+	"floe/internal/job/process"
+	"floe/internal/serve"
+	"floe/internal/serve/pool"
 	"floe/internal/version"
 	"floe/workflows"
 )
@@ -30,9 +36,21 @@ const stopTimeout = 20 * time.Second
 const heartbeatThrottle = time.Second
 
 // wire is the only list of adapters.
-func wire(c client.Client, store artifact.Store, directory endpoint.Directory, log *slog.Logger) *activities.Activities {
+func wire(c client.Client, store artifact.Store, directory endpoint.Directory, s settings, log *slog.Logger) (*activities.Activities, *pool.Pool, error) {
 	build := provenance()
+	servers, err := process.New(process.Settings{Root: filepath.Join(s.folder, "servers", "jobs")})
+	if err != nil {
+		return nil, nil, err
+	}
+	models := pool.New(pool.Settings{
+		Local:     serve.Local{Jobs: servers, Root: filepath.Join(s.folder, "servers", "known")},
+		Directory: directory, Exclusive: s.jobs == 1, Log: log,
+	})
 	return &activities.Activities{
+		Jobs: func(spec experiment.Spec) (job.Backend, error) {
+			return backends.Open(*spec.Job, spec.Trainer.Kind, s.folder)
+		},
+		Models: models, Asker: designers.Served, Folder: s.folder, Host: s.host,
 		Steps:       artifact.Steps{Store: store, Version: build.Version, Host: build.Host, Log: log},
 		Environment: all.Open,
 		Designer:    designers.With(directory),
@@ -40,7 +58,7 @@ func wire(c client.Client, store artifact.Store, directory endpoint.Directory, l
 			return c.SignalWorkflow(ctx, id, "", workflows.SignalProgress, p)
 		},
 		Build: build,
-	}
+	}, models, nil
 }
 
 func provenance() experiment.Provenance {
@@ -74,8 +92,9 @@ func deployment(s settings) worker.DeploymentOptions {
 }
 
 // workers makes one poller per queue. Jobs hold a device: few at a time, and
-// never in the way of the small work.
-func workers(c client.Client, acts *activities.Activities, s settings) (work, jobs worker.Worker) {
+// never in the way of the small work; what only this machine can go on with has a
+// queue of its own. Watching costs nothing.
+func workers(c client.Client, acts *activities.Activities, s settings) []worker.Worker {
 	base := worker.Options{
 		WorkerStopTimeout:                stopTimeout,
 		MaxHeartbeatThrottleInterval:     heartbeatThrottle,
@@ -86,16 +105,23 @@ func workers(c client.Client, acts *activities.Activities, s settings) (work, jo
 		Interceptors:             []interceptor.WorkerInterceptor{&activities.Recorder{Steps: acts.Steps, Worker: identity(acts.Build.Host)}},
 		DeploymentOptions:        deployment(s),
 	}
-	small, large := base, base
+	small := base
 	small.MaxConcurrentActivityExecutionSize = s.work
-	large.MaxConcurrentActivityExecutionSize = s.jobs
-	large.DisableWorkflowWorker = true
-
-	work = worker.New(c, workflows.QueueWork, small)
+	work := worker.New(c, workflows.QueueWork, small)
 	workflows.Register(work)
-	work.RegisterActivity(acts)
 	work.RegisterActivity(&activities.Sweeps{Steps: acts.Steps, Client: c})
-	jobs = worker.New(c, workflows.QueueJobs, large)
-	jobs.RegisterActivity(acts)
-	return work, jobs
+	all := []worker.Worker{work}
+	for _, q := range []struct {
+		name string
+		most int
+	}{{workflows.QueueJobs, s.jobs}, {workflows.QueueOf(s.host), s.jobs}, {workflows.QueueWatch, s.watch}} {
+		large := base
+		large.MaxConcurrentActivityExecutionSize = q.most
+		large.DisableWorkflowWorker = true
+		all = append(all, worker.New(c, q.name, large))
+	}
+	for _, w := range all {
+		w.RegisterActivity(acts)
+	}
+	return all
 }

@@ -61,7 +61,7 @@ func (e *arm) benchmark(ctx workflow.Context, agents int) (activities.BenchmarkR
 		policy activities.Done
 		into   *activities.Done
 	}{{"base", e.refs.Policy, &refs.Base}, {fmt.Sprintf("round %d", last.Round), last.Policy, &refs.Trained}} {
-		scored, err := call(ctx, cpuWork, e.spec.Limits, fmt.Sprintf("%d agents: score %s", agents, p.label), do.Evaluate,
+		scored, err := call(ctx, policyWait(e.spec), e.spec.Limits, fmt.Sprintf("%d agents: score %s", agents, p.label), do.Evaluate,
 			activities.EvaluateInput{
 				Where: where, Spec: e.spec, Policy: p.policy.ID, Dataset: set.ID,
 				Label: p.label, Set: benchmarkStep(agents),

@@ -152,6 +152,8 @@ var remedies = map[string]string{
 	activities.KindCorrupt:  "set the damaged artifact aside with starter artifacts verify %[1]s --repair",
 	activities.KindMissing:  "ask starter artifacts verify %[1]s from which round on to retry",
 	activities.KindModel:    "mend the model's endpoint, its name or the key that the worker has for it",
+	activities.KindJob:      "mend what it names: the log is that of starter logs %[1]s --step train; starter retry %[1]s --set FIELD=VALUE changes settings",
+	activities.KindServe:    "change how the model is served, in the section serve or on the worker",
 	activities.KindStopping: "start a worker that stays",
 	kindTimeout:             "look at the worker with starter logs %[1]s",
 }

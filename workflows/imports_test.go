@@ -7,5 +7,5 @@ import (
 )
 
 func TestImports(t *testing.T) {
-	importtest.Check(t, append([]importtest.Rule{importtest.NoAWS, importtest.NoOpenAI}, importtest.NoAdapters...)...)
+	importtest.Check(t, append([]importtest.Rule{importtest.NoAWS}, importtest.NoAdapters...)...)
 }

@@ -11,7 +11,13 @@ import (
 const (
 	QueueWork = "floe"
 	QueueJobs = "floe-jobs"
+	// QueueWatch is for work that is done elsewhere and only watched: many at a time.
+	QueueWatch = "floe-watch"
 )
+
+// QueueOf is the task queue of one machine's workers, for jobs that are known there
+// alone.
+func QueueOf(host string) string { return QueueJobs + "@" + host }
 
 // Names under which others reach a running experiment.
 const (

@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"floe/internal/designer"
 	"floe/internal/experiment"
 )
 
@@ -18,13 +19,50 @@ type wait struct {
 	queue string
 	// limit bounds one attempt; zero takes the experiment's step_minutes.
 	limit time.Duration
+	// start bounds the wait for a worker; zero does not.
+	start time.Duration
 }
 
 var (
 	shortWork = wait{queue: QueueWork, limit: 5 * time.Minute} // bookkeeping: seconds
 	cpuWork   = wait{queue: QueueWork}                         // generating, scoring, asking a model
 	jobWork   = wait{queue: QueueJobs}                         // training: holds a device
+	watchWork = wait{queue: QueueWatch}                        // watching what works elsewhere: costs nothing here
 )
+
+// trainWait is where a training of a spec waits.
+func trainWait(s experiment.Spec) wait {
+	if s.Trainer.TrainsModel() && s.Job.Backend != "process" {
+		return watchWork
+	}
+	return jobWork
+}
+
+// policyWait is where the policy of a spec is asked: a language model that a worker
+// serves holds a device, one that somebody else serves none.
+func policyWait(s experiment.Spec) wait {
+	switch {
+	case !s.Trainer.TrainsModel():
+		return cpuWork
+	case s.Serve.Kind == experiment.ServeExternal:
+		return watchWork
+	}
+	return jobWork
+}
+
+// designWait is where the designer of a spec is asked.
+func designWait(s experiment.Spec) wait {
+	if kind, ok := designer.KindOf(s.Designer.Kind); ok && kind.Serves {
+		return policyWait(s)
+	}
+	return cpuWork
+}
+
+// on is the same wait on one machine, for work that lives there.
+func (w wait) on(host string) wait {
+	w.queue = QueueOf(host)
+	return w
+}
 
 // options are the activity options of a wait. Retries are bounded, and
 // cancellation is waited for: an activity that is told to stop has stopped
@@ -35,11 +73,12 @@ func (w wait) options(limits experiment.LimitsSpec, summary string) workflow.Act
 		limit = time.Duration(limits.StepMinutes) * time.Minute
 	}
 	return workflow.ActivityOptions{
-		TaskQueue:           w.queue,
-		StartToCloseTimeout: limit,
-		HeartbeatTimeout:    heartbeat,
-		WaitForCancellation: true,
-		Summary:             summary,
+		TaskQueue:              w.queue,
+		ScheduleToStartTimeout: w.start,
+		StartToCloseTimeout:    limit,
+		HeartbeatTimeout:       heartbeat,
+		WaitForCancellation:    true,
+		Summary:                summary,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval:    time.Second,
 			BackoffCoefficient: 2,

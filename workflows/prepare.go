@@ -51,7 +51,11 @@ func (e *arm) register(ctx workflow.Context) (err error) {
 }
 
 func (e *arm) warmStart(ctx workflow.Context) (err error) {
-	e.refs.Policy, err = call(ctx, jobWork, e.spec.Limits, "the untrained policy", do.WarmStart,
+	w := jobWork
+	if e.spec.Trainer.TrainsModel() {
+		w = cpuWork // it is only named
+	}
+	e.refs.Policy, err = call(ctx, w, e.spec.Limits, "the untrained policy", do.WarmStart,
 		activities.WarmStartInput{Where: e.where, Spec: e.spec})
 	if err != nil {
 		return fmt.Errorf("untrained policy: %w", err)
@@ -70,7 +74,7 @@ func (e *arm) validationSet(ctx workflow.Context) error {
 }
 
 func (e *arm) validateBase(ctx workflow.Context) error {
-	scored, err := call(ctx, cpuWork, e.spec.Limits, "validate the untrained policy", do.Evaluate, activities.EvaluateInput{
+	scored, err := call(ctx, policyWait(e.spec), e.spec.Limits, "validate the untrained policy", do.Evaluate, activities.EvaluateInput{
 		Where: e.where, Spec: e.spec, Policy: e.refs.Policy.ID, Dataset: e.refs.Validation.ID, Label: "base", Set: "validation",
 	})
 	if err != nil {

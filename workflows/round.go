@@ -50,15 +50,14 @@ func Round(ctx workflow.Context, in RoundInput) (RoundResult, error) {
 	refs.Dataset = data.Done
 
 	note(ctx, in, "training %d epochs on %d samples", in.Spec.Epochs, data.Samples)
-	trained, err := step(ctx, in, gate, jobWork, "train", in.summary("train %d epochs", in.Spec.Epochs), do.Train,
-		activities.TrainInput{Where: in.where("train"), Spec: in.Spec, Dataset: data.ID, Init: policy.ID})
+	trained, err := train(ctx, in, gate, activities.TrainInput{Where: in.where("train"), Spec: in.Spec, Dataset: data.ID, Init: policy.ID})
 	if err != nil {
 		return RoundResult{}, err
 	}
 	refs.Policy = trained.Done
 
 	note(ctx, in, "validating")
-	scored, err := step(ctx, in, gate, cpuWork, "validate", in.summary("validate"), do.Evaluate, activities.EvaluateInput{
+	scored, err := step(ctx, in, gate, policyWait(in.Spec), "validate", in.summary("validate"), do.Evaluate, activities.EvaluateInput{
 		Where: in.where("validate"), Spec: in.Spec, Policy: trained.ID, Dataset: in.Refs.Validation.ID,
 		Label: fmt.Sprintf("round %d", in.Where.Round), Set: "validation",
 	})
@@ -68,7 +67,7 @@ func Round(ctx workflow.Context, in RoundInput) (RoundResult, error) {
 	refs.Scorecard = scored.Done
 
 	note(ctx, in, "%s valid; designing the next curriculum", percent(scored.Rates.ValidRate()))
-	designed, err := step(ctx, in, gate, cpuWork, "design", in.summary("design the next curriculum: %s", in.Spec.Designer.Kind), do.Design,
+	designed, err := step(ctx, in, gate, designWait(in.Spec), "design", in.summary("design the next curriculum: %s", in.Spec.Designer.Kind), do.Design,
 		activities.DesignInput{
 			Where: in.where("design"), Spec: in.Spec, Refs: in.Refs, Round: refs, Skip: in.SkipDesign,
 		})

@@ -205,3 +205,10 @@ func (s Steps) putLease(ctx context.Context, id experiment.StepID, l Lease) erro
 	}
 	return s.Store.Put(ctx, heldKey(id, l.Token), bytes.NewReader(body))
 }
+
+// Holder is who holds a step now, as far as the store knows: a holder that died
+// counts until somebody takes the step over. False if nobody does.
+func (s Steps) Holder(ctx context.Context, id experiment.StepID) (Lease, bool, error) {
+	c, err := s.claims(ctx, id)
+	return c.lease, err == nil && c.token > 0 && c.end == nil && c.body != nil, err
+}

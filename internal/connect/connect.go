@@ -178,6 +178,24 @@ func (s Settings) Store(ctx context.Context) (*s3.Store, error) {
 	return store, store.Check(ctx)
 }
 
+// Export puts what leads to the artifact store into this process's environment, as
+// S3 clients know it, for the programs that it starts: jobs that keep their files in
+// the store. What the environment says already stays.
+func (s Settings) Export() error {
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_S3": s.S3.Endpoint, "AWS_REGION": s.S3.Region,
+		"AWS_SHARED_CREDENTIALS_FILE": s.S3.CredentialsFile, "AWS_PROFILE": s.S3.Profile,
+	} {
+		if value == "" || os.Getenv(name) != "" {
+			continue
+		}
+		if err := os.Setenv(name, value); err != nil {
+			return fmt.Errorf("set %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
 func firstEnv(names ...string) string {
 	for _, n := range names {
 		if v := os.Getenv(n); v != "" {

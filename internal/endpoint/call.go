@@ -36,6 +36,7 @@ type Request struct {
 	Messages    []Message
 	MaxTokens   int
 	Temperature float64 // 0 is really sent
+	TopP        float64 // 0 leaves it to the server
 	Seed        int
 	Stop        []string
 	// Thinking switches a model's thinking on or off where its chat template can;
@@ -119,6 +120,9 @@ func (r Request) fields() map[string]any {
 	}
 	fields["max_tokens"] = r.MaxTokens
 	fields["temperature"] = r.Temperature
+	if r.TopP > 0 {
+		fields["top_p"] = r.TopP
+	}
 	return fields
 }
 

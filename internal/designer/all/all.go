@@ -10,6 +10,7 @@ import (
 	"floe/internal/designer/rule"
 	"floe/internal/endpoint"
 	"floe/internal/experiment"
+	"floe/internal/serve/pool"
 )
 
 // Maker makes the designer that a spec asks for.
@@ -23,6 +24,11 @@ func With(d endpoint.Directory) Maker {
 		}
 		return rule.New(spec.Kind)
 	}
+}
+
+// Served makes a designer of a model that a pool has made to answer.
+func Served(u *pool.Use) (designer.Designer, error) {
+	return openai.New(openai.Settings{Endpoint: u.Endpoint, Model: u.Model, Prices: u.Prices})
 }
 
 // model is a language model behind an endpoint. Whatever is wrong with the

@@ -1,0 +1,186 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"floe/internal/artifact"
+	"floe/internal/experiment"
+	"floe/internal/job"
+	"floe/internal/job/course"
+	"floe/internal/job/order"
+	"floe/internal/plan"
+)
+
+// training is a step that trains a language model, with what it works on.
+type training struct {
+	in     TrainInput
+	inputs plan.TrainModel
+	data   artifact.Manifest
+	rows   int
+	init   model
+}
+
+func (a *Activities) training(ctx context.Context, in TrainInput) (training, error) {
+	e, err := a.Environment(in.Spec.Environment)
+	if err != nil {
+		return training{}, badInput(err)
+	}
+	t := training{in: in}
+	if t.data, err = plan.Need(ctx, a.Steps, in.Dataset); err != nil {
+		return training{}, err
+	}
+	var drawn experiment.Conformance
+	if err := a.Steps.ReadJSON(ctx, t.data, FileConformance, &drawn); err != nil {
+		return training{}, err
+	}
+	t.rows = drawn.Realised
+	if t.init, err = a.model(ctx, in.Init); err != nil {
+		return training{}, err
+	}
+	t.inputs = plan.TrainModelOf(in.Spec, e, in.Where.Round, sumOf(t.data, FileDataset), t.init.sum)
+	return t, nil
+}
+
+// trainModel trains a language model as a job, which outlives this worker: another
+// attempt of this activity finds the job by its name and goes on watching. Only
+// StopTraining ends a job.
+func (a *Activities) trainModel(ctx context.Context, in TrainInput) (Trained, error) {
+	if err := a.needsModels(); err != nil {
+		return Trained{}, err
+	}
+	t, err := a.training(ctx, in)
+	if err != nil {
+		return Trained{}, classify(ctx, err)
+	}
+	var elsewhere *course.ElsewhereError
+	var left place
+	m, done, err := a.step(ctx, in.Where, in.Spec, plan.KindTrain, t.inputs, func(ctx context.Context, h *artifact.Hold, report func(int, int, string)) ([]artifact.Body, error) {
+		files, p, err := a.runJob(ctx, h.ID(), t, report)
+		errors.As(err, &elsewhere)
+		left = p
+		return files, err
+	})
+	if elsewhere != nil {
+		return Trained{Elsewhere: elsewhere.Host}, nil
+	}
+	if err != nil {
+		return Trained{}, err
+	}
+	if err := left.remove(ctx); err != nil {
+		activity.GetLogger(ctx).Warn("the directory of a finished job was not removed", "step", m.ID.String(), "error", err)
+	}
+	var found experiment.Training
+	if err := a.Steps.ReadJSON(ctx, m, FileTraining, &found); err != nil {
+		return Trained{}, classify(ctx, err)
+	}
+	return Trained{Done: done, Steps: found.Steps, Rollouts: found.Rollouts, Decisions: found.Decisions}, nil
+}
+
+// runJob brings the job of a step to its end and gathers what it left.
+func (a *Activities) runJob(ctx context.Context, step experiment.StepID, t training, report func(int, int, string)) ([]artifact.Body, place, error) {
+	c, p, err := a.course(ctx, step, t)
+	if err != nil {
+		return nil, p, err
+	}
+	c.Report = report
+	following, end := context.WithCancel(ctx)
+	log := follow(following, c.Backend)
+	defer log.wait()
+	defer end()
+	c.Backend = log
+	c.Put = func(ctx context.Context) error {
+		if t.in.Spec.Job.Backend == backendProcess {
+			report(0, c.Spec.ExpectedSteps, "waits for the device")
+			if err := a.Models.Clear(ctx); err != nil {
+				return fmt.Errorf("free the device: %w", err)
+			}
+		}
+		return a.put(ctx, p, t, func(text string) { report(0, c.Spec.ExpectedSteps, text) })
+	}
+	verdict, history, err := c.Run(ctx)
+	if err != nil {
+		return nil, p, err
+	}
+	report(c.Spec.ExpectedSteps, c.Spec.ExpectedSteps, "storing the checkpoint")
+	files, err := a.harvest(ctx, t, c, p, verdict, history)
+	return files, p, err
+}
+
+// backendProcess trains on the worker's own machine: its jobs are known there alone.
+const backendProcess = "process"
+
+// course is the job of a step.
+func (a *Activities) course(ctx context.Context, step experiment.StepID, t training) (course.Job, place, error) {
+	s := t.in.Spec
+	backend, err := a.Jobs(s)
+	if err != nil {
+		return course.Job{}, place{}, badInput(err)
+	}
+	p := a.place(s)
+	inputs, err := p.inputs(a, t)
+	if err != nil {
+		return course.Job{}, p, err
+	}
+	spec, err := order.Spec(s, inputs)
+	if err != nil {
+		return course.Job{}, p, badInput(err)
+	}
+	body, digest, err := spec.Marshal()
+	if err != nil {
+		return course.Job{}, p, badInput(err)
+	}
+	p.job, p.spec = order.Name(step, digest), body
+	c := course.Job{
+		Backend: backend, Files: p.files(ctx), Spec: spec, Digest: digest,
+		Request: p.request(s, digest), Record: record{a.Steps.Store, "jobs/records/" + step.Key + ".json"},
+		Work:     a.claimant(ctx, t.in.Where).Work,
+		Attempts: s.Limits.Attempts, Resumes: s.Job.Resumes,
+		Patience: job.Patience{Least: time.Duration(s.Job.Hang) * time.Minute},
+		Every:    a.JobPoll, Log: a.Steps.Log,
+	}
+	if s.Job.Backend == backendProcess {
+		c.Host = a.Host
+	}
+	return c, p, nil
+}
+
+// StopTraining ends the job of a training that was cancelled or has failed, and
+// returns when it is gone. A job that another experiment waits for goes on.
+func (a *Activities) StopTraining(ctx context.Context, in TrainInput) (Stopped, error) {
+	if err := a.needsModels(); err != nil {
+		return Stopped{}, err
+	}
+	ctx, b := a.begin(ctx, in.Where, "stop the training")
+	defer b.end()
+	t, err := a.training(ctx, in)
+	if err != nil {
+		return Stopped{}, classify(ctx, err)
+	}
+	step, err := plan.Identify(in.Spec, plan.KindTrain, t.inputs, in.Where.Again)
+	if err != nil {
+		return Stopped{}, badInput(err)
+	}
+	holder, held, err := a.Steps.Holder(ctx, step.ID)
+	if err != nil {
+		return Stopped{}, classify(ctx, err)
+	}
+	if held && holder.Owner.Experiment != in.Where.Name {
+		return Stopped{Left: "experiment " + holder.Owner.Experiment + " goes on with it"}, nil
+	}
+	c, _, err := a.course(ctx, step.ID, t)
+	if err != nil {
+		return Stopped{}, classify(ctx, err)
+	}
+	c.Report = b.report
+	err = c.Stop(ctx)
+	var elsewhere *course.ElsewhereError
+	if errors.As(err, &elsewhere) {
+		return Stopped{Elsewhere: elsewhere.Host}, nil
+	}
+	return Stopped{}, classify(ctx, err)
+}
