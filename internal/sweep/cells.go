@@ -71,7 +71,7 @@ func Digest(spec experiment.Spec, seed int64) string {
 
 // Need is the most that one cell can use.
 type Need struct {
-	Jobs  int `json:"jobs"`  // trainings, the warm start included
+	Jobs  int `json:"jobs"`  // trainings, the embedded policy's warm start included
 	Calls int `json:"calls"` // designer calls, repairs included
 }
 
@@ -85,7 +85,10 @@ func (n Need) Cost(l experiment.SweepLimits) float64 {
 
 // NeedOf bounds what a cell with this spec uses.
 func NeedOf(spec experiment.Spec) Need {
-	n := Need{Jobs: spec.Rounds + 1}
+	n := Need{Jobs: spec.Rounds}
+	if !spec.Trainer.TrainsModel() {
+		n.Jobs++ // the warm start
+	}
 	if kind, known := designer.KindOf(spec.Designer.Kind); kind.Asks || !known {
 		n.Calls = min(spec.Rounds*(1+spec.Designer.Repairs), spec.Limits.ModelCalls)
 	}

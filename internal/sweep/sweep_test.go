@@ -150,6 +150,10 @@ func TestWhatACellNeedsAtMost(t *testing.T) {
 	if got, want := sweep.NeedOf(spec), (sweep.Need{Jobs: 4, Calls: 9}); got != want {
 		t.Errorf("got %+v; want %+v", got, want)
 	}
+	spec.Trainer.Kind = experiment.TrainerTRL
+	if got := sweep.NeedOf(spec).Jobs; got != 3 {
+		t.Errorf("%d trainings of a language model; want one a round, and no warm start", got)
+	}
 	spec.Limits.ModelCalls = 5
 	if got := sweep.NeedOf(spec).Calls; got != 5 {
 		t.Errorf("%d calls; want the experiment's own limit, 5", got)
