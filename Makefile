@@ -10,7 +10,7 @@ STAMP   := -X floe/internal/version.version=$(VERSION) -X floe/internal/version.
 SPEC    ?= examples/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev check test test-devstack test-model test-trainer test-slurm test-ray test-serve lint-trainer proof race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale chaos clean
+.PHONY: help build demo dev check test test-devstack test-model test-trainer test-trainer-fast test-loop nightly test-slurm test-ray test-serve lint-trainer proof race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale chaos clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +27,7 @@ demo: build ## run a whole experiment on this machine (ARGS=--keep leaves the se
 dev: build ## run Temporal, its UI, an S3 store and a worker until Ctrl-C
 	@$(BIN)/starter dev $(ARGS)
 
-check: build lint workflowcheck race test-devstack ## all checks: what CI runs
+check: build lint workflowcheck lint-trainer test-trainer-fast race test-devstack ## all checks: what CI runs
 
 test: ## the main module's tests, quickly
 	$(GO) test -timeout 30m ./...
@@ -41,16 +41,32 @@ test-devstack: ## the development stack's tests
 test-model: ## have a small real language model design, in every context (opt-in: builds llama.cpp, takes an hour or so)
 	@scripts/test-model
 
-TRAINER := trainer/.venv/bin
+TRAINER        := trainer/.venv/bin
+TRAINER_CHECKS := trainer/.venv-checks/bin
+PYTHON_ENOUGH  := $(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit(f"the trainer wants Python 3.11 or later; found {sys.version.split()[0]}: make PYTHON=...")'
 
 # The first time this fetches 2.5 GB of packages: on x86-64 PyTorch comes with CUDA only.
 $(TRAINER)/floe-trainer-installed: trainer/requirements/cpu.txt
+	@$(PYTHON_ENOUGH)
 	$(PYTHON) -m venv trainer/.venv
 	$(TRAINER)/python -m pip install --quiet --no-deps -r trainer/requirements/cpu.txt
 	@touch $@
 
+# Seconds, and 190 MB: no PyTorch.
+$(TRAINER_CHECKS)/floe-trainer-installed: trainer/requirements/check.txt
+	@$(PYTHON_ENOUGH)
+	$(PYTHON) -m venv trainer/.venv-checks
+	$(TRAINER_CHECKS)/python -m pip install --quiet --no-deps -r trainer/requirements/check.txt
+	@touch $@
+
 test-trainer: build $(TRAINER)/floe-trainer-installed ## the Python trainer: unit tests, and whole jobs with TRL on the CPU
 	cd trainer && HF_HUB_OFFLINE=1 .venv/bin/python -m pytest $(ARGS)
+
+test-trainer-fast: build $(TRAINER_CHECKS)/floe-trainer-installed ## those of its tests that need no PyTorch: a part of check
+	cd trainer && .venv-checks/bin/python -m pytest -m 'not torch' $(ARGS)
+
+lint-trainer: $(TRAINER_CHECKS)/floe-trainer-installed ## ruff and mypy on the Python trainer: a part of check
+	cd trainer && .venv-checks/bin/ruff check . && .venv-checks/bin/ruff format --check . && .venv-checks/bin/mypy
 
 test-slurm: ## the Slurm back end, against a one-node Slurm from Debian's packages (needs root)
 	scripts/test-slurm $(ARGS)
@@ -61,8 +77,10 @@ test-ray: ## the Ray back end, against a local Ray (the first time this fetches 
 test-serve: $(TRAINER)/floe-trainer-installed ## serving, with a real vLLM on the CPU (the first time fetches 700 MB of packages)
 	scripts/test-serve $(ARGS)
 
-lint-trainer: $(TRAINER)/floe-trainer-installed ## ruff and mypy on the Python trainer
-	cd trainer && .venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
+test-loop: build $(TRAINER)/floe-trainer-installed ## a whole experiment with the real trainer and a real model server on the CPU, while both are killed
+	scripts/test-loop $(ARGS)
+
+nightly: test-trainer test-serve test-loop test-slurm test-ray test-kubernetes ## what is too much for check: real trainers, servers and schedulers (7 GB of packages; test-slurm needs root)
 
 lint: vet ## golangci-lint with the import rules, and gofmt
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...

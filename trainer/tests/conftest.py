@@ -152,12 +152,24 @@ class Job:
 @pytest.fixture
 def job(tmp_path: Path, plain_spec: Callable[..., dict[str, Any]], model: Path) -> Iterator[Callable[..., Job]]:
     """Makes jobs on the tiny model; what runs at the end of the test is killed."""
+    yield from _jobs(tmp_path, plain_spec, model)
+
+
+@pytest.fixture
+def idle_job(tmp_path: Path, plain_spec: Callable[..., dict[str, Any]]) -> Iterator[Callable[..., Job]]:
+    """Makes jobs that end before their model is loaded; what they have for one is no model."""
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    yield from _jobs(tmp_path, plain_spec, tmp_path / "model")
+
+
+def _jobs(root: Path, plain_spec: Callable[..., dict[str, Any]], model: Path) -> Iterator[Callable[..., Job]]:
     made: list[Job] = []
 
     def make(name: str = "a", settings: dict[str, Any] | None = None, **changes: Any) -> Job:
         spec = plain_spec(base_model={"uri": str(model)}, **changes)
         spec["settings"] |= settings or {}
-        made.append(Job(tmp_path / name, spec))
+        made.append(Job(root / name, spec))
         return made[-1]
 
     yield make

@@ -12,6 +12,7 @@ from floe_trainer.dataset import Task
 from floe_trainer.exits import ConfigError, DataError
 from floe_trainer.settings import Settings
 
+pytestmark = pytest.mark.torch
 THINKING = Settings(thinking=True)
 
 

@@ -116,6 +116,7 @@ def test_the_manifest_is_put_after_all_files_it_names(
     assert put.index("LATEST") > put.index(of_it[-1])
 
 
+@pytest.mark.torch
 def test_a_whole_job_on_a_machine_that_the_worker_does_not_see(
     job: Callable[..., Job], store: dict[str, str], bucket: Callable[[str], Bucket], dataset: Path, model: Path
 ) -> None:

@@ -17,6 +17,7 @@ import pytest
 from floe_trainer import checkpoint, dataset, spec, trl_recipe
 from tests.conftest import Job, another
 
+pytestmark = pytest.mark.torch
 Jobs = Callable[..., Job]
 
 

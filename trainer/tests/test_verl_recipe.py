@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyarrow import parquet
 
 from floe_trainer import checkpoint, spec, verl_command
 from floe_trainer.exits import ConfigError
@@ -42,6 +41,7 @@ def run(j: Job, attempt: int = 1, want: int = 0, **script: Any) -> None:
     j.run(attempt, want, PYTHONPATH=STAND_IN, FLOE_STAND_IN=json.dumps(script))
 
 
+@pytest.mark.torch
 def test_a_run_leaves_what_the_contract_says(verl_job: Callable[..., Job]) -> None:
     j = verl_job()
     run(j)
@@ -57,6 +57,7 @@ def test_a_run_leaves_what_the_contract_says(verl_job: Callable[..., Job]) -> No
     assert not (j.dir / "verl" / "score.json").exists(), "the token of the run outlived it"
 
 
+@pytest.mark.torch
 def test_its_metrics_are_those_of_the_contract_and_its_weights_move_between_steps(verl_job: Callable[..., Job]) -> None:
     j = verl_job()
     run(j)
@@ -71,6 +72,7 @@ def test_its_metrics_are_those_of_the_contract_and_its_weights_move_between_step
     assert j.json("result.json")["reward_state"] == {"answers": 48, "within": 48}
 
 
+@pytest.mark.torch
 def test_a_run_that_dies_goes_on_from_its_checkpoint_with_the_same_tasks(verl_job: Callable[..., Job]) -> None:
     j, straight = verl_job("a"), verl_job("b")
     run(straight)
@@ -84,6 +86,7 @@ def test_a_run_that_dies_goes_on_from_its_checkpoint_with_the_same_tasks(verl_jo
     assert j.json("result.json")["reward_state"] == straight.json("result.json")["reward_state"]
 
 
+@pytest.mark.torch
 def test_a_stopped_run_ends_with_75_at_its_latest_checkpoint(verl_job: Callable[..., Job]) -> None:
     j = verl_job(limits={"wall_seconds": 0, "grace_seconds": 2})
     p = j.start(PYTHONPATH=STAND_IN, FLOE_STAND_IN=json.dumps({"wait_after": 3}))
@@ -96,6 +99,7 @@ def test_a_stopped_run_ends_with_75_at_its_latest_checkpoint(verl_job: Callable[
     assert sorted(j.ids(2)) == [3, 4, 5, 6]
 
 
+@pytest.mark.torch
 def test_a_loss_that_is_not_finite_ends_the_run_before_its_step_is_sealed(verl_job: Callable[..., Job]) -> None:
     j = verl_job()
     run(j, want=65, nan_at=4)
@@ -103,13 +107,17 @@ def test_a_loss_that_is_not_finite_ends_the_run_before_its_step_is_sealed(verl_j
     assert [p.name for p in (j.dir / "checkpoints").iterdir()] == ["step-000002"]
 
 
+@pytest.mark.torch
 def test_no_step_at_all_is_a_failure_though_verl_ends_with_0(verl_job: Callable[..., Job]) -> None:
     j = verl_job()
     run(j, want=70, no_steps=True)
     assert "made no step" in (j.dir / "failure").read_text()
 
 
+@pytest.mark.torch
 def test_rows_of_the_parquet_are_the_whole_order(verl_job: Callable[..., Job]) -> None:
+    from pyarrow import parquet
+
     j = verl_job(epochs=2, expected_steps=12)
     run(j)
     ids = [row["reward_model"]["ground_truth"] for row in parquet.read_table(j.dir / "verl" / "train.parquet").to_pylist()]
