@@ -75,8 +75,13 @@ func (q *asking) waiting(wait time.Duration, t *endpoint.Trouble) {
 	q.app.say("waiting %s: %s", wait.Round(time.Second/10), t.Reason)
 }
 
-// larger is the flag that lets a spent budget go on.
-var larger = map[string]string{"tokens": "--max-cost-tokens", "money": "--max-cost"}
+// largerOf is the flag that lets a spent budget go on.
+func largerOf(spent *ask.SpentError) string {
+	if spent.What == "money" {
+		return "--max-cost"
+	}
+	return "--max-cost-tokens"
+}
 
 // ended says what became of the answers so far, and gives trouble its code.
 func (q *asking) ended(ctx context.Context, err error) (stopped, failed error) {
@@ -90,7 +95,7 @@ func (q *asking) ended(ctx context.Context, err error) (stopped, failed error) {
 		q.app.say("interrupted; %s; the same command goes on", kept)
 		return nil, ctx.Err()
 	case over:
-		return fail(exitFailed, "%w; %s; the same command with a larger %s goes on", err, kept, larger[spent.What]), nil
+		return fail(exitFailed, "%w; %s; the same command with a larger %s goes on", err, kept, largerOf(spent)), nil
 	case met && !trouble.Final:
 		return nil, fail(exitUnreachable, "%s: %w; %s; the same command goes on", q.Model, err, kept)
 	}

@@ -59,7 +59,7 @@ func TestAfterAKillNothingThatWasAnsweredIsAskedAgain(t *testing.T) {
 	const answered, atOnce = 7, 4
 	dir, m, full := t.TempDir(), newModel(t), make(chan struct{})
 	withSet(t, dir)
-	m.before = func(n int, _ http.ResponseWriter, r *http.Request) bool {
+	m.first(func(n int, _ http.ResponseWriter, r *http.Request) bool {
 		if n <= answered {
 			return false
 		}
@@ -68,7 +68,7 @@ func TestAfterAKillNothingThatWasAnsweredIsAskedAgain(t *testing.T) {
 		}
 		<-r.Context().Done()
 		return true
-	}
+	})
 	starter := exec.Command(filepath.Join(programs, "starter"), benchArgs(m, dir)...)
 	starter.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir())
 	var out bytes.Buffer
@@ -86,7 +86,7 @@ func TestAfterAKillNothingThatWasAnsweredIsAskedAgain(t *testing.T) {
 	if n := m.requests(); n != answered+atOnce {
 		t.Errorf("%d calls before the kill; want %d", n, answered+atOnce)
 	}
-	m.before = nil
+	m.first(nil)
 	_, errOut, code := smallBench(t, m, dir)
 	if want := fmt.Sprintf("going on in %s: %d of %d", dir, answered, smallTasks); code != exitOK || !strings.Contains(errOut, want) {
 		t.Errorf("exit code %d, no %q: %s", code, want, errOut)
@@ -148,14 +148,14 @@ func TestAKilledRunGoesOnAndAsksNothingTwice(t *testing.T) {
 	dir, m := t.TempDir(), newModel(t)
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
-	m.before = func(n int, _ http.ResponseWriter, r *http.Request) bool {
+	m.first(func(n int, _ http.ResponseWriter, r *http.Request) bool {
 		if n < 8 {
 			return false
 		}
 		kill()
 		<-r.Context().Done()
 		return true
-	}
+	})
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	withSet(t, dir)
 	var out, errOut bytes.Buffer
@@ -191,7 +191,7 @@ func TestAKilledRunGoesOnAndAsksNothingTwice(t *testing.T) {
 	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, torn) {
 		t.Errorf("scoring touched the answers (%v)", err)
 	}
-	m.before = nil
+	m.first(nil)
 	scored, text, code := smallBench(t, m, dir, "-o", "json")
 	if r := parsed(t, scored); code != exitOK || !r.Complete || !strings.Contains(text, fmt.Sprintf("going on in %s: %d of 18", dir, whole-1)) {
 		t.Errorf("exit code %d, complete %v: %s", code, r.Complete, text)
@@ -243,12 +243,12 @@ func TestTroubleIsWaitedOutOrSaid(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newModel(t)
-			m.before = func(n int, w http.ResponseWriter, _ *http.Request) bool {
+			m.first(func(n int, w http.ResponseWriter, _ *http.Request) bool {
 				if n <= len(c.first) {
 					c.first[n-1](w)
 				}
 				return n <= len(c.first)
-			}
+			})
 			out, errOut, code := smallBench(t, m, t.TempDir(), "--concurrency", "1", "-o", "json")
 			if code != c.code || !strings.Contains(errOut, c.stderr) {
 				t.Errorf("exit code %d, want %d, and %q: %s", code, c.code, c.stderr, errOut)

@@ -86,19 +86,16 @@ func TestAKeyThatIsEchoedIsFoundNowhere(t *testing.T) {
 	withSet(t, dir)
 	t.Setenv("OPENAI_API_KEY", canary)
 	t.Setenv("OPENAI_BASE_URL", m.URL)
-	refuse := true
-	m.before = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
-		if refuse {
-			http.Error(w, "the key "+canary+" is bad", http.StatusUnauthorized)
-		}
-		return refuse
-	}
+	m.answer = func(string) (string, string) { return "your key is " + canary, "stop" }
+	m.first(func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+		http.Error(w, "the key "+canary+" is bad", http.StatusUnauthorized)
+		return true
+	})
 	_, refusal, code := cli(t, "benchmark", "--out", dir)
 	if code != exitFailed || !strings.Contains(refusal, "the key in OPENAI_API_KEY was refused") {
 		t.Errorf("exit code %d: %s", code, refusal)
 	}
-	refuse = false
-	m.answer = func(string) (string, string) { return "your key is " + canary, "stop" }
+	m.first(nil)
 	out, errOut, code := cli(t, "benchmark", "--out", dir)
 	if code != exitOK {
 		t.Errorf("exit code %d: %s", code, errOut)
@@ -112,10 +109,10 @@ func TestAServerThatWantsAKeyIsNamedWithTheWayToGiveItOne(t *testing.T) {
 		http.StatusForbidden:    "had no key: OPENAI_API_KEY goes to OPENAI_BASE_URL only; name this server in the endpoints file",
 	} {
 		m := newModel(t)
-		m.before = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+		m.first(func(_ int, w http.ResponseWriter, _ *http.Request) bool {
 			w.WriteHeader(status)
 			return true
-		}
+		})
 		if _, errOut, code := smallBench(t, m, t.TempDir()); code != exitFailed || !strings.Contains(errOut, says) {
 			t.Errorf("%d: exit code %d, no %q: %s", status, code, says, errOut)
 		}
@@ -189,4 +186,22 @@ func TestWhatIsWrongWithAnEndpointIsToldBeforeAnythingIsMade(t *testing.T) {
 	if _, err := os.Stat(dir); err == nil || m.requests() > 0 {
 		t.Errorf("%d requests; or %s was made", m.requests(), dir)
 	}
+}
+
+// TestACallIsGivenUpAfterItsEndpointsTimeout also counts what it may have cost.
+func TestACallIsGivenUpAfterItsEndpointsTimeout(t *testing.T) {
+	dir, m := t.TempDir(), newModel(t)
+	withSet(t, dir)
+	m.first(func(n int, _ http.ResponseWriter, r *http.Request) bool {
+		if n == 1 {
+			<-r.Context().Done()
+		}
+		return n == 1
+	})
+	file := put(t, "endpoints.yaml", fmt.Sprintf("slow: {url: %q, timeout: 1s}\n", m.URL))
+	table, errOut, code := cli(t, "benchmark", "--out", dir, "--endpoint", "slow", "--endpoints", file)
+	if code != exitOK || !strings.Contains(errOut, "did not answer in time") || !strings.Contains(table, "more in calls that broke off") {
+		t.Errorf("exit code %d: %s%s", code, errOut, table)
+	}
+	m.askedOnce(t, smallTasks)
 }

@@ -26,9 +26,19 @@ type model struct {
 	prompts map[string]int
 	auth    map[string]bool
 	bodies  []map[string]any
-	// before, where set, may answer the n-th request itself.
-	before func(n int, w http.ResponseWriter, r *http.Request) bool
-	answer func(prompt string) (text, finish string)
+	before  hook
+	answer  func(prompt string) (text, finish string)
+}
+
+// hook may answer the n-th request instead of a model, and says whether it did.
+type hook func(n int, w http.ResponseWriter, r *http.Request) bool
+
+// first has a hook look at requests first. Calls that were given up may be under
+// way still.
+func (m *model) first(h hook) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before = h
 }
 
 func newModel(t *testing.T) *model {
@@ -47,10 +57,10 @@ func newModel(t *testing.T) *model {
 		prompt := fmt.Sprint(asked["messages"].([]any)[0].(map[string]any)["content"])
 		m.mu.Lock()
 		m.bodies = append(m.bodies, asked)
-		n := len(m.bodies)
+		n, before := len(m.bodies), m.before
 		m.auth[r.Header.Get("Authorization")] = true
 		m.mu.Unlock()
-		if m.before != nil && m.before(n, w, r) {
+		if before != nil && before(n, w, r) {
 			return
 		}
 		m.mu.Lock()
@@ -121,10 +131,10 @@ func withSet(t *testing.T, dir string) {
 	t.Helper()
 	if len(smallSet) == 0 {
 		from, m := t.TempDir(), newModel(t)
-		m.before = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+		m.first(func(_ int, w http.ResponseWriter, _ *http.Request) bool {
 			http.Error(w, "not now", http.StatusForbidden)
 			return true
-		}
+		})
 		if _, errOut, code := drawnBench(t, m, from); code != exitFailed {
 			t.Fatalf("exit code %d: %s", code, errOut)
 		}

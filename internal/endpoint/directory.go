@@ -22,8 +22,8 @@ const (
 // Directory knows endpoints by name and holds, for each, where its key is found.
 // A key is bound to its address: the key of a name goes to the address of that
 // name, OPENAI_API_KEY to OPENAI_BASE_URL (OpenAI's own where that is not set),
-// and an address that somebody writes into an experiment file gets no key but
-// that. So nobody can have keys sent to a server of theirs.
+// and an address that somebody types or writes into an experiment file gets no key
+// but that. So nobody can have keys sent to a server of theirs.
 type Directory struct {
 	entries []Entry
 	folder  string // relative key files are looked for here
