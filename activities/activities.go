@@ -31,6 +31,9 @@ type Activities struct {
 	// Folder is the worker's own, on a local disk: job directories and checkpoints
 	// that are served. Host is the machine whose processes it can watch.
 	Folder, Host string
+	// Device names the trainings that hold this worker's device, if it has one that
+	// is for one thing at a time; nil otherwise.
+	Device func(context.Context) ([]string, error)
 	// JobPoll is the time between two looks at a job; 0: 5 seconds.
 	JobPoll time.Duration
 	// Tell passes progress on to an experiment's workflow.

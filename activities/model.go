@@ -71,6 +71,11 @@ func (a *Activities) use(ctx context.Context, spec experiment.Spec, m model, lab
 		}
 		want.Checkpoint, want.Full = &c, m.Checkpoint.Kind == "full"
 	}
+	if spec.Serve.Kind != experiment.ServeExternal {
+		if err := a.device(ctx, "", note); err != nil {
+			return nil, err
+		}
+	}
 	return a.Models.Use(ctx, want, note)
 }
 

@@ -95,7 +95,10 @@ func (a *Activities) runJob(ctx context.Context, step experiment.StepID, t train
 	c.Backend = log
 	c.Put = func(ctx context.Context) error {
 		if t.in.Spec.Job.Backend == backendProcess {
-			report(0, c.Spec.ExpectedSteps, "waits for the device")
+			if err := a.device(ctx, p.job, func(text string) { report(0, c.Spec.ExpectedSteps, text) }); err != nil {
+				return err
+			}
+			report(0, c.Spec.ExpectedSteps, "waits for model servers to end")
 			if err := a.Models.Clear(ctx); err != nil {
 				return fmt.Errorf("free the device: %w", err)
 			}

@@ -46,7 +46,16 @@ func wire(c client.Client, store artifact.Store, directory endpoint.Directory, s
 		Local:     serve.Local{Jobs: servers, Root: filepath.Join(s.folder, "servers", "known")},
 		Directory: directory, Exclusive: s.jobs == 1, Log: log,
 	})
+	var device func(context.Context) ([]string, error)
+	if s.jobs == 1 {
+		own, err := process.New(process.Settings{Root: backends.ProcessRoot(s.folder)})
+		if err != nil {
+			return nil, nil, err
+		}
+		device = own.Live
+	}
 	return &activities.Activities{
+		Device: device,
 		Jobs: func(spec experiment.Spec) (job.Backend, error) {
 			return backends.Open(*spec.Job, spec.Trainer.Kind, s.folder)
 		},

@@ -46,11 +46,14 @@ func Open(j experiment.JobSpec, trainerKind, folder string) (job.Backend, error)
 	return open(j, trainerKind, folder)
 }
 
+// ProcessRoot is where the process back end of a worker keeps its records.
+func ProcessRoot(folder string) string { return filepath.Join(folder, "process") }
+
 func openProcess(_ experiment.JobSpec, _, folder string) (job.Backend, error) {
 	if folder == "" {
 		return nil, errors.New("job.backend: found process, and the worker has no folder for its records; want one (--folder)")
 	}
-	return named(process.New(process.Settings{Root: filepath.Join(folder, "process")}))("job.backend")
+	return named(process.New(process.Settings{Root: ProcessRoot(folder)}))("job.backend")
 }
 
 // records are where a back end keeps what all workers of it must see.
