@@ -11,18 +11,21 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "trainer" / "tests"))
 def main(to: Path) -> None:
     """Builds base, round-1 and round-2. The adapters change much, so that their answers differ from the base's.
 
-    The trainer's tiny model has heads too small for vLLM's attention on the CPU; the tokenizer is the same.
+    The trainer's tiny model has heads too small for vLLM's attention on the CPU, and too short a context for a designer's
+    prompt in a token a byte; the tokenizer is the same.
     """
     import tiny
     import torch
     from peft import LoraConfig, get_peft_model
-    from transformers import AutoModelForCausalLM, Qwen3Config, Qwen3ForCausalLM
+    from transformers import AutoModelForCausalLM, GenerationConfig, Qwen3Config, Qwen3ForCausalLM
 
     tiny.build(to / "base")
     small = Qwen3Config.from_pretrained(to / "base")
-    small.update({"hidden_size": 128, "intermediate_size": 256, "head_dim": 64})
+    small.update({"hidden_size": 128, "intermediate_size": 256, "head_dim": 64, "max_position_embeddings": 32768})
     torch.manual_seed(7)
-    Qwen3ForCausalLM(small).save_pretrained(to / "base")
+    base = Qwen3ForCausalLM(small)
+    base.generation_config = GenerationConfig.from_pretrained(to / "base")
+    base.save_pretrained(to / "base")
     for seed in (1, 2):
         torch.manual_seed(seed)
         config = LoraConfig(
