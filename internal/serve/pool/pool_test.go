@@ -1,0 +1,462 @@
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"floe/internal/endpoint"
+	"floe/internal/experiment"
+	"floe/internal/importtest"
+	"floe/internal/job"
+	"floe/internal/job/process"
+	"floe/internal/serve"
+	"floe/internal/serve/pool"
+	"floe/internal/serve/servetest"
+)
+
+func TestMain(m *testing.M) {
+	servetest.Main(nil)
+	os.Exit(m.Run())
+}
+
+func TestImports(t *testing.T) { importtest.Check(t, importtest.NoTemporal, importtest.NoAWS) }
+
+const patience = 2 * time.Minute
+
+// worker is a machine with a folder, on which pools come and go.
+type worker struct {
+	t         *testing.T
+	local     serve.Local
+	exclusive bool
+}
+
+func newWorker(t *testing.T, exclusive bool) *worker {
+	t.Helper()
+	root := t.TempDir()
+	b, err := process.New(process.Settings{Root: filepath.Join(root, "jobs")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &worker{t, serve.Local{Jobs: b, Root: filepath.Join(root, "servers")}, exclusive}
+	t.Cleanup(func() {
+		if err := w.local.Sweep(context.Background(), "", func(string) bool { return false }, time.Second); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *worker) pool() *pool.Pool {
+	p := pool.New(pool.Settings{Local: w.local, Directory: endpoint.Environment(), Exclusive: w.exclusive, GPUs: "3"})
+	w.t.Cleanup(p.Close)
+	return p
+}
+
+func want(adapters int, more ...string) pool.Want {
+	return pool.Want{
+		Trainer: experiment.TrainerSpec{
+			Kind: experiment.TrainerTRL, Model: &experiment.ModelSpec{URI: "Qwen/Qwen3-4B", Revision: "1cfa9a72"},
+			Recipe: &experiment.RecipeSpec{Tuning: "lora", LoraRank: 20},
+		},
+		Serve:  experiment.ServeSpec{Kind: "vllm", Program: servetest.Command("vllm"), Adapters: adapters, Idle: 60, Start: 2, Args: more},
+		Tokens: 9000,
+	}
+}
+
+func (w *worker) checkpoint(label string) *serve.Checkpoint {
+	dir := filepath.Join(w.local.Root, "..", "checkpoints", label)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		w.t.Fatal(err)
+	}
+	return &serve.Checkpoint{Label: label, Dir: filepath.Clean(dir), SHA256: job.Digest([]byte(label))}
+}
+
+func with(base pool.Want, c *serve.Checkpoint) pool.Want {
+	base.Checkpoint = c
+	return base
+}
+
+func full(base pool.Want, c *serve.Checkpoint) pool.Want {
+	recipe := *base.Trainer.Recipe
+	recipe.Tuning = "full"
+	base.Trainer.Recipe, base.Checkpoint, base.Full = &recipe, c, true
+	return base
+}
+
+func used(t *testing.T, p *pool.Pool, w pool.Want) *pool.Use {
+	t.Helper()
+	u, err := p.Use(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { u.Done(false) })
+	return u
+}
+
+func call(u *pool.Use) (string, *endpoint.Trouble) {
+	r, trouble := u.Endpoint.Call(context.Background(), endpoint.Request{Model: u.Model, MaxTokens: 9, Messages: []endpoint.Message{{Role: endpoint.RoleUser, Content: "who?"}}})
+	return r.Text, trouble
+}
+
+// says is what a model in use answers.
+func says(t *testing.T, u *pool.Use) string {
+	t.Helper()
+	text, trouble := call(u)
+	if trouble != nil {
+		t.Fatal(trouble)
+	}
+	return text
+}
+
+func pidIn(t *testing.T, text string) (pid int) {
+	t.Helper()
+	if _, err := fmt.Sscanf(text, "pid %d", &pid); err != nil {
+		t.Fatalf("%q names no process", text)
+	}
+	return pid
+}
+
+func alive(pid int) bool {
+	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(body), ") Z ")
+}
+
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s in vain for %s", patience, what)
+		}
+	}
+}
+
+// heard keeps what a use reports.
+type heard struct {
+	mu    sync.Mutex
+	notes []string
+}
+
+func (h *heard) tell(note string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notes = append(h.notes, note)
+}
+
+func (h *heard) has(text string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.notes, func(n string) bool { return strings.Contains(n, text) })
+}
+
+// waiting is a use under way.
+type waiting struct {
+	heard
+
+	done chan struct{}
+	use  *pool.Use
+	err  error
+}
+
+func begin(ctx context.Context, p *pool.Pool, w pool.Want) *waiting {
+	b := &waiting{done: make(chan struct{})}
+	go func() {
+		defer close(b.done)
+		b.use, b.err = p.Use(ctx, w, b.tell)
+	}()
+	return b
+}
+
+func (w *waiting) got(t *testing.T) *pool.Use {
+	t.Helper()
+	<-w.done
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+	t.Cleanup(func() { w.use.Done(false) })
+	return w.use
+}
+
+func TestBaseAndCheckpointsOfOneModelShareAServer(t *testing.T) {
+	w := newWorker(t, false)
+	p := w.pool()
+	c := w.checkpoint("exp-round-0")
+	var told heard
+	base, err := p.Use(t.Context(), want(2), told.tell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer base.Done(false)
+	adapter := used(t, p, with(want(2), c))
+	said, adapted := says(t, base), says(t, adapter)
+	if pidIn(t, said) != pidIn(t, adapted) {
+		t.Errorf("two servers: %s, %s", said, adapted)
+	}
+	for _, flag := range []string{
+		`model Qwen/Qwen3-4B`, `adapter ""`, `gpus "3"`, `"--revision" "1cfa9a72"`, `"--max-model-len" "9000"`, `"--max-loras" "2"`, `"--max-lora-rank" "32"`,
+	} {
+		if !strings.Contains(said, flag) {
+			t.Errorf("no %s in %s", flag, said)
+		}
+	}
+	if !strings.Contains(adapted, c.Dir) || adapter.Model != c.Name() {
+		t.Errorf("%s answers %s", adapter.Model, adapted)
+	}
+	if base.Server != "vllm 0-scripted, model Qwen/Qwen3-4B@1cfa9a72" || base.Prices != nil {
+		t.Errorf("recorded as %q, %v", base.Server, base.Prices)
+	}
+	if !told.has("starting server vllm-") || !told.has("of Qwen/Qwen3-4B") || !told.has("warming up base") {
+		t.Errorf("told %q", told.notes)
+	}
+	shared := *c
+	shared.Label = "other-round-0" // the same checkpoint, of an experiment that shares it
+	if again := used(t, p, with(want(2), &shared)); again.Model != c.Name() {
+		t.Errorf("loaded twice: %s and %s", c.Name(), again.Model)
+	}
+}
+
+func TestTheLeastRecentlyUsedCheckpointMakesRoomUnlessItIsInUse(t *testing.T) {
+	w := newWorker(t, false)
+	p := w.pool()
+	one, two, three := w.checkpoint("one"), w.checkpoint("two"), w.checkpoint("three")
+	first, second := used(t, p, with(want(2), one)), used(t, p, with(want(2), two))
+	next := begin(t.Context(), p, with(want(2), three))
+	until(t, "a word that there is no place", func() bool { return next.has("waiting for a place") })
+	second.Done(false)
+	third := next.got(t)
+	if !next.has("unloading " + two.Name()) {
+		t.Errorf("told %q", next.notes)
+	}
+	if _, trouble := call(second); trouble == nil {
+		t.Error("the checkpoint that was unloaded answers")
+	}
+	if pidIn(t, says(t, first)) != pidIn(t, says(t, third)) {
+		t.Error("two servers")
+	}
+	first.Done(false)
+	third.Done(false)
+	used(t, p, with(want(2), one)).Done(false) // the newer one now
+	used(t, p, with(want(2), two)).Done(false)
+	if text, trouble := call(first); trouble != nil || !strings.Contains(text, one.Dir) {
+		t.Errorf("the checkpoint that was used last had to go: %v", trouble)
+	}
+}
+
+func TestAWholeModelHasAServerOfItsOwn(t *testing.T) {
+	w := newWorker(t, false)
+	p := w.pool()
+	c := w.checkpoint("exp-round-0")
+	u := used(t, p, full(want(2), c))
+	if said := says(t, u); !strings.Contains(said, "model "+c.Dir) || u.Model != c.Name() || strings.Contains(said, "--enable-lora") || strings.Contains(said, "--revision") {
+		t.Errorf("%s answers %s", u.Model, said)
+	}
+}
+
+func TestAServerThatNobodyUsesIsStopped(t *testing.T) {
+	for how, stop := range map[string]bool{"after a cancellation, at once": true, "with no idle time, at once": false} {
+		t.Run(how, func(t *testing.T) {
+			p := newWorker(t, false).pool()
+			wanted := want(1)
+			if !stop {
+				wanted.Serve.Idle = 0
+			}
+			one, two := used(t, p, wanted), used(t, p, wanted)
+			pid := pidIn(t, says(t, one))
+			one.Done(stop)
+			one.Done(stop) // once more changes nothing
+			says(t, two)
+			two.Done(stop)
+			until(t, "its end", func() bool { return !alive(pid) })
+			if again := pidIn(t, says(t, used(t, p, wanted))); again == pid {
+				t.Error("a stopped server answers")
+			}
+		})
+	}
+}
+
+func TestAnIdleServerStaysForTheNextUseAndTheNextWorker(t *testing.T) {
+	w := newWorker(t, false)
+	p := w.pool()
+	c := w.checkpoint("left")
+	u := used(t, p, with(want(1), c))
+	pid := pidIn(t, says(t, u))
+	u.Done(false)
+	if again := pidIn(t, says(t, used(t, p, want(1)))); again != pid {
+		t.Error("an idle server was not used again")
+	}
+	p.Close()
+	if _, err := p.Use(t.Context(), want(1), nil); !errors.Is(err, pool.ErrClosed) {
+		t.Errorf("a closed pool serves: %v", err)
+	}
+	next := w.pool()
+	adopted := used(t, next, with(want(1), w.checkpoint("new"))) // in the only place
+	if pidIn(t, says(t, adopted)) != pid {
+		t.Error("the server was not adopted")
+	}
+	if _, trouble := call(u); trouble == nil {
+		t.Error("what the earlier worker had loaded was not unloaded")
+	}
+}
+
+func TestOnOneDeviceOneServerIsAtWork(t *testing.T) {
+	w := newWorker(t, true)
+	left := w.pool()
+	old := used(t, left, want(1, "--old"))
+	orphan := pidIn(t, says(t, old))
+	left.Close() // a worker that ended; its server is still there
+	p := w.pool()
+	first := used(t, p, want(1))
+	if alive(orphan) {
+		t.Error("what the earlier worker left is at work beside the new one")
+	}
+	pid := pidIn(t, says(t, first))
+	other, same := begin(t.Context(), p, full(want(1), w.checkpoint("whole"))), (*waiting)(nil)
+	until(t, "a word that the device is in use", func() bool { return other.has("waiting for the device") })
+	same = begin(t.Context(), p, want(1)) // who comes later must not keep the other out for ever
+	until(t, "its place in the line", func() bool { return same.has("others who want the device") })
+	first.Done(false)
+	u := other.got(t)
+	if alive(pid) {
+		t.Error("both servers are at work")
+	}
+	whole := pidIn(t, says(t, u))
+	u.Done(false)
+	says(t, same.got(t))
+	if alive(whole) {
+		t.Error("both servers are at work")
+	}
+}
+
+func TestADeviceIsClearedForATraining(t *testing.T) {
+	for _, exclusive := range []bool{true, false} {
+		w := newWorker(t, exclusive)
+		p := w.pool()
+		u := used(t, p, want(1))
+		pid := pidIn(t, says(t, u))
+		short, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("no more time"))
+		if err := p.Clear(short); err == nil || err.Error() != "no more time" || !alive(pid) {
+			t.Errorf("a device in use was cleared: %v", err)
+		}
+		cancel()
+		cleared := make(chan error, 1)
+		go func() { cleared <- p.Clear(t.Context()) }()
+		u.Done(false)
+		if err := <-cleared; err != nil || alive(pid) {
+			t.Errorf("%v; alive: %t", err, alive(pid))
+		}
+		says(t, used(t, p, want(1)))
+	}
+}
+
+func TestABrokenOffStartLeavesNothingOnTheDevice(t *testing.T) {
+	w := newWorker(t, false)
+	p := w.pool()
+	hangs := want(1)
+	hangs.Serve.Program = []string{"sh", "-c", "exec sleep 600"}
+	live := func() int {
+		n := 0
+		for _, d := range entries(t, w.local.Root) {
+			st, err := w.local.Jobs.Status(t.Context(), "serve-"+d+"-a1")
+			if err == nil && !st.State.Final() {
+				n++
+			}
+		}
+		return n
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	b := begin(ctx, p, hangs)
+	until(t, "a server that does not become ready", func() bool { return live() == 1 })
+	cancel(errors.New("cancelled"))
+	<-b.done
+	if b.err == nil || !strings.Contains(b.err.Error(), "cancelled") {
+		t.Errorf("%v", b.err)
+	}
+	until(t, "its end", func() bool { return live() == 0 })
+}
+
+func entries(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, d := range list {
+		names = append(names, d.Name())
+	}
+	return names
+}
+
+func TestACrashedServerIsStartedAgainForTheNextUse(t *testing.T) {
+	w := newWorker(t, true)
+	p := w.pool()
+	c := w.checkpoint("one")
+	u := used(t, p, with(want(1), c))
+	pid := pidIn(t, says(t, u))
+	crash, err := os.FindProcess(pid)
+	if err == nil {
+		err = crash.Kill()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := used(t, p, with(want(1), c)) // while the first use has not been let go
+	if said := says(t, again); pidIn(t, said) == pid || !strings.Contains(said, c.Dir) {
+		t.Errorf("it answers %s", said)
+	}
+}
+
+func TestWhatNoRetryMendsIsFinal(t *testing.T) {
+	p := newWorker(t, false).pool()
+	bad := func(change func(*pool.Want)) pool.Want {
+		w := want(1)
+		change(&w)
+		return w
+	}
+	adapter := &serve.Checkpoint{Label: "x", Dir: "/x", SHA256: job.Digest(nil)}
+	for what, c := range map[string]struct {
+		want  pool.Want
+		says  string
+		final bool
+	}{
+		"no model":        {bad(func(w *pool.Want) { w.Trainer.Model = nil }), "no language model", true},
+		"settings":        {bad(func(w *pool.Want) { w.Serve.Memory = 7 }), "memory share is 7", true},
+		"a kind":          {bad(func(w *pool.Want) { w.Serve.Kind = "magic" }), "want one of", true},
+		"not an adapter":  {bad(func(w *pool.Want) { *w = full(*w, adapter); w.Full = false }), "want a whole model", true},
+		"endpoint's name": {bad(func(w *pool.Want) { w.Serve = experiment.ServeSpec{Kind: "external", Endpoint: "nowhere"} }), "no endpoint is called", true},
+		"folder": {bad(func(w *pool.Want) {
+			w.Serve = experiment.ServeSpec{Kind: "external", Endpoint: "http://127.0.0.1:1/v1", Load: true, Folder: "/shared", Adapters: 1}
+			w.Checkpoint = adapter
+		}), "below serve.folder, /shared", true},
+		"no program": {bad(func(w *pool.Want) { w.Serve.Program = []string{"/none/vllm"} }), "no such file", false},
+		"unreachable": {bad(func(w *pool.Want) {
+			w.Serve = experiment.ServeSpec{Kind: "external", Endpoint: "http://127.0.0.1:1/v1"}
+		}), "connection refused", false},
+	} {
+		if u, err := p.Use(t.Context(), c.want, nil); err == nil || !strings.Contains(err.Error(), c.says) || pool.Final(err) != c.final {
+			t.Errorf("%s: %v, final %t; want %q, final %t", what, err, pool.Final(err), c.says, c.final)
+			if u != nil {
+				u.Done(true)
+			}
+		}
+	}
+}
+
+func TestAServerOfAnotherModelIsFoundOutAndStopped(t *testing.T) {
+	w := newWorker(t, false)
+	t.Setenv(servetest.EnvWrongRoot, "/models/other")
+	_, err := w.pool().Use(t.Context(), want(1), nil)
+	if wrong, ok := errors.AsType[*serve.WrongModelError](err); !ok || wrong.Found != "/models/other" || !pool.Final(err) {
+		t.Errorf("%v", err)
+	}
+	until(t, "its end", func() bool {
+		st, err := w.local.Jobs.Status(t.Context(), "serve-"+entries(t, w.local.Root)[0]+"-a1")
+		return err == nil && st.State.Final()
+	})
+}
