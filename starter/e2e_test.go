@@ -54,7 +54,7 @@ func testMain(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	build := exec.Command("go", "build", "-o", dir+"/", "floe/worker", "floe/starter")
+	build := exec.Command("go", "build", "-o", dir+"/", "floe/worker", "floe/starter", "floe/internal/devtest/scripted")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build worker and starter: %v\n%s", err, out)
 		return 1

@@ -3,9 +3,25 @@ package skill
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"time"
 
 	"floe/internal/serve/servetest"
 )
+
+// EnvHold names a file: while it is there, tasks and designs get no answer.
+const EnvHold = "SKILL_HOLD"
+
+// held waits until questions are answered.
+func held() {
+	name := os.Getenv(EnvHold)
+	for name != "" {
+		if _, err := os.Stat(name); err != nil { //nolint:gosec // the test that started us named it
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
 
 // Answer answers as the model or the adapter that is asked. It depends on its skill
 // and the prompt and, where a temperature is asked for, on the seed. A model that
@@ -25,6 +41,7 @@ func Answer(q servetest.Question) string {
 		prompt = q.Messages[0].Content // later ones are of a repair, which has the same answer
 	}
 	if text, ok := s.design(prompt); ok {
+		held()
 		write(Entry{Event: EventDesign, Model: q.Model, Skill: float64(s)})
 		return text
 	}
@@ -32,6 +49,7 @@ func Answer(q servetest.Question) string {
 	if !ok {
 		return "I am but a number."
 	}
+	held()
 	text, err := s.Solve(e, p, prompt+"/"+sampling(q.Body))
 	if err != nil {
 		panic(err)
