@@ -34,12 +34,12 @@ type benchFlags struct {
 func (a *app) benchmarkCmd() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
-		Use:   "benchmark --endpoint NAME|URL --model NAME",
+		Use:   "benchmark --endpoint NAME --model NAME",
 		Short: "Score a model behind an endpoint beside the paper's table",
 		Long: `Asks a model, behind any server that speaks OpenAI's chat completions, every task
 of the held-out sets, judges its answers, and prints the paper's table with the
 new row. Answers are kept in a folder as they come: the same command goes on where
-it was stopped, and asks nothing twice.
+it was stopped, and asks nothing again that is answered.
 
 A key goes to its own address and to no other: that of an endpoint of the endpoints
 file to this endpoint, OPENAI_API_KEY to OPENAI_BASE_URL (OpenAI's own where that is
@@ -55,7 +55,7 @@ not set). Any other URL is asked without a key.`,
 		},
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.endpoint, "endpoint", "", "`NAME|URL`: an endpoint of the endpoints file, or the base URL of a server (default: "+endpoint.EnvBase+")")
+	fs.StringVar(&f.endpoint, "endpoint", "", "whom to ask: a `NAME` of the endpoints file, or the base URL of a server (default: "+endpoint.EnvBase+")")
 	fs.StringVar(&f.endpoints, "endpoints", "", "`FILE` that names endpoints ("+endpoint.EnvFile+")")
 	fs.StringVar(&f.model, "model", "", "`NAME` of the model, as the server knows it (default: the endpoint's)")
 	fs.StringVar(&f.environment, "environment", all.Names()[0], "the family of tasks")
