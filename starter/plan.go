@@ -49,6 +49,9 @@ type planned struct {
 	Sharing planning.Sharing `json:"sharing"`
 	// SavedSeconds is what the steps that are done took whoever did them.
 	SavedSeconds float64 `json:"saved_seconds"`
+	// Trainings is what trainings of a language model take that are not done yet;
+	// null for the embedded policy.
+	Trainings *trainings `json:"trainings"`
 }
 
 // plan plans a file, or an experiment by its name.
@@ -73,6 +76,9 @@ func (a *app) plan(ctx context.Context, what string, sets []string, offline bool
 		return p, err
 	}
 	p.Sharing = planning.Share(p.Steps)
+	y := newTally()
+	y.add(spec, e, p.Steps)
+	p.Trainings = y.sum()
 	for _, s := range p.Steps {
 		p.SavedSeconds += s.Seconds
 	}
@@ -118,5 +124,8 @@ func (p planned) table(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "\n%d steps: %d done already, which saves %.1f s; %d to do, of which %d wait for what they work on\n",
 		p.Sharing.Steps, p.Sharing.Steps-p.Sharing.Todo, p.SavedSeconds, p.Sharing.Todo, open)
-	return err
+	if err != nil || p.Trainings == nil {
+		return err
+	}
+	return p.Trainings.lines(w)
 }

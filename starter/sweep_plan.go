@@ -16,14 +16,19 @@ import (
 
 // sweepPlan is what a sweep will run, and what it saves.
 type sweepPlan struct {
-	Name    string                 `json:"name"`
-	Cells   []plannedCell          `json:"cells"`
-	Sharing planning.Sharing       `json:"sharing"`
-	Most    sweep.Need             `json:"most"` // used at most: nothing shared, every repair needed
-	Cost    float64                `json:"cost"` // of that, by the prices of the limits
-	Exceeds string                 `json:"exceeds,omitempty"`
-	Seconds float64                `json:"seconds"` // estimated on two cores, one cell after the other, with sharing
-	Limits  experiment.SweepLimits `json:"limits"`
+	Name    string           `json:"name"`
+	Cells   []plannedCell    `json:"cells"`
+	Sharing planning.Sharing `json:"sharing"`
+	Most    sweep.Need       `json:"most"` // used at most: nothing shared, every repair needed
+	Cost    float64          `json:"cost"` // of that, by the prices of the limits
+	Exceeds string           `json:"exceeds,omitempty"`
+	// Seconds are estimated on two cores, one cell after the other, with sharing;
+	// without training language models and without asking them.
+	Seconds float64 `json:"seconds"`
+	// Trainings is what trainings of language models take, each once; null where all
+	// cells train the embedded policy.
+	Trainings *trainings             `json:"trainings"`
+	Limits    experiment.SweepLimits `json:"limits"`
 }
 
 type plannedCell struct {
@@ -74,6 +79,7 @@ func (a *app) planSweep(ctx context.Context, s experiment.Sweep, done bool) (swe
 	p := sweepPlan{Name: s.Name, Limits: s.Limits}
 	var plans [][]planning.Step
 	seen := map[experiment.StepID]bool{}
+	y := newTally()
 	for _, c := range s.Cells() {
 		spec := s.SpecOf(c)
 		e, err := all.Open(spec.Environment)
@@ -91,6 +97,7 @@ func (a *app) planSweep(ctx context.Context, s experiment.Sweep, done bool) (swe
 			}
 			seen[step.ID] = true
 		}
+		y.add(spec, e, steps)
 		alone, err := planOf(spec)
 		if err != nil {
 			return p, err
@@ -100,6 +107,7 @@ func (a *app) planSweep(ctx context.Context, s experiment.Sweep, done bool) (swe
 		p.Cells = append(p.Cells, cell)
 		plans = append(plans, steps)
 	}
+	p.Trainings = y.sum()
 	p.Sharing, p.Cost, p.Exceeds = planning.Share(plans...), p.Most.Cost(s.Limits), sweep.Exceeds(s.Limits, p.Most)
 	return p, nil
 }
@@ -132,7 +140,15 @@ func (p sweepPlan) table(w io.Writer) error {
 	if p.Cost > 0 {
 		fmt.Fprintf(w, ", which cost at most %.2f", p.Cost)
 	}
-	fmt.Fprintf(w, "\nestimated work: %.0f s on two cores\n", p.Seconds)
+	fmt.Fprintln(w)
+	beside := ""
+	if p.Trainings != nil {
+		beside = ", beside training and asking"
+		if err := p.Trainings.lines(w); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(w, "estimated work: %.0f s on two cores%s\n", p.Seconds, beside)
 	if p.Exceeds != "" {
 		fmt.Fprintf(w, "limits may end it early: %s at most\n", p.Exceeds)
 	}

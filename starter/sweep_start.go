@@ -31,7 +31,7 @@ func (a *app) sweepStartCmd() *cobra.Command {
 starting the same file again re-attaches; an extended file runs only what is new;
 a file that changes a cell is refused with the difference. Cells that have run
 before, alone or in an ended sweep, are adopted. Ctrl-C stops following only.`,
-		Example:           "  starter sweep start examples/sweep-demo.yaml --dev\n  starter sweep start ablation.yaml --detach",
+		Example:           "  starter sweep start examples/sweep-demo.yaml --dev\n  starter sweep start examples/paper-sweep.yaml --detach",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: yamlFiles,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -10,19 +11,26 @@ import (
 	"floe/internal/env"
 	"floe/internal/env/all"
 	"floe/internal/experiment"
+	planning "floe/internal/plan"
+	"floe/internal/sweep"
 	"floe/internal/version"
 )
 
 // plan is what a spec will make floe do.
 type plan struct {
-	Name       string  `json:"name"`
-	Rounds     int     `json:"rounds"`
-	Samples    int     `json:"samples"`     // training samples in all
-	Rollouts   int64   `json:"rollouts"`    // answers sampled in training
-	Jobs       int     `json:"jobs"`        // trainings, the warm start included
-	Scored     int     `json:"scored"`      // answers scored outside training
-	ModelCalls int     `json:"model_calls"` // at most
-	Seconds    float64 `json:"seconds"`     // estimated on two cores
+	Name       string `json:"name"`
+	Rounds     int    `json:"rounds"`
+	Samples    int    `json:"samples"`     // training samples in all
+	Rollouts   int64  `json:"rollouts"`    // answers sampled in training
+	Jobs       int    `json:"jobs"`        // trainings, the embedded policy's warm start included
+	Scored     int    `json:"scored"`      // answers scored outside training
+	ModelCalls int    `json:"model_calls"` // at most
+	// Seconds is estimated on two cores; where a language model is trained, without
+	// training it and without asking it.
+	Seconds float64 `json:"seconds"`
+	// Trainings says where a language model is trained and what that takes; null for
+	// the embedded policy.
+	Trainings *trainings `json:"trainings"`
 }
 
 // Figures behind the estimate, measured with the embedded trainer on two cores;
@@ -44,7 +52,7 @@ func (a *app) validateCmd() *cobra.Command {
 		Example:           "  starter validate examples/demo.yaml\n  starter validate examples/demo.yaml --effective",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: yamlFiles,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			spec, err := loadSpec(args[0], sets)
 			if err != nil {
 				return err
@@ -59,6 +67,9 @@ func (a *app) validateCmd() *cobra.Command {
 			}
 			p, err := planOf(spec)
 			if err != nil {
+				return err
+			}
+			if p.Trainings, err = trainingsOf(c.Context(), spec); err != nil {
 				return err
 			}
 			return a.emit(p, func(w io.Writer) error { return planTable(w, spec, p) })
@@ -82,31 +93,78 @@ func planOf(s experiment.Spec) (plan, error) {
 	}
 	samples := s.Rounds * s.Samples
 	validation := s.Validation.Instances * len(s.Validation.Sizes)
+	need := sweep.NeedOf(s)
 	p := plan{
-		Name: s.Name, Rounds: s.Rounds, Samples: samples, Jobs: s.Rounds + 1,
+		Name: s.Name, Rounds: s.Rounds, Samples: samples, Jobs: need.Jobs, ModelCalls: need.Calls,
 		Rollouts: int64(samples) * int64(s.Epochs) * int64(s.Trainer.Rollouts),
 		Scored:   (s.Rounds+1)*validation + 2*benchmark,
 	}
-	if s.Designer.Kind == "openai" {
-		p.ModelCalls = min(s.Rounds*(1+s.Designer.Repairs), s.Limits.ModelCalls)
-	}
 	steps := 4*(s.Rounds+1) + 3*len(s.Benchmarks.Agents)
-	p.Seconds = float64(p.Rollouts)*secondsPerRollout + float64(p.Scored)*secondsPerScore +
-		float64(samples+validation)*secondsPerSample + float64(benchmark)*secondsPerHeldOut + float64(steps)*secondsPerStep
+	p.Seconds = float64(samples+validation)*secondsPerSample + float64(benchmark)*secondsPerHeldOut + float64(steps)*secondsPerStep
+	if s.Trainer.TrainsModel() {
+		p.Rollouts = int64(s.Rounds*optimizerSteps(s)) * int64(s.Trainer.Batch) * int64(s.Trainer.Rollouts)
+	} else {
+		p.Seconds += float64(p.Rollouts)*secondsPerRollout + float64(p.Scored)*secondsPerScore
+	}
 	return p, nil
 }
 
+// trainingsOf is what a spec takes if nothing of it is done.
+func trainingsOf(ctx context.Context, s experiment.Spec) (*trainings, error) {
+	if !s.Trainer.TrainsModel() {
+		return nil, nil //nolint:nilnil // nil is what the embedded policy has
+	}
+	e, err := all.Open(s.Environment)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := planning.New(nil).Plan(ctx, s, e)
+	if err != nil {
+		return nil, err
+	}
+	y := newTally()
+	y.add(s, e, steps)
+	return y.sum(), nil
+}
+
 func planTable(w io.Writer, s experiment.Spec, p plan) error {
-	return rows(w, []string{"FIELD", "VALUE"}, [][]string{
+	lines := [][]string{
 		{"experiment", p.Name},
 		{"environment", s.Environment},
 		{"rounds", fmt.Sprint(p.Rounds)},
-		{"training", fmt.Sprintf("%d jobs, %d samples, %d rollouts", p.Jobs, p.Samples, p.Rollouts)},
-		{"scored answers", fmt.Sprintf("%d", p.Scored)},
-		{"designer", s.Designer.Kind + ", context " + s.Designer.Context},
-		{"model calls", fmt.Sprintf("at most %d", p.ModelCalls)},
-		{"estimated time", fmt.Sprintf("%.0f s on two cores", p.Seconds)},
-	})
+	}
+	estimate := "%.0f s on two cores"
+	if s.Trainer.TrainsModel() {
+		lines = append(lines, trainingRows(s, p)...)
+		estimate += ", beside training and asking"
+	} else {
+		lines = append(lines, []string{"training", fmt.Sprintf("%d jobs, %d samples, %d rollouts", p.Jobs, p.Samples, p.Rollouts)},
+			[]string{"scored answers", fmt.Sprintf("%d", p.Scored)})
+	}
+	return rows(w, []string{"FIELD", "VALUE"}, append(lines,
+		[]string{"designer", s.Designer.Kind + ", context " + s.Designer.Context},
+		[]string{"model calls", fmt.Sprintf("at most %d", p.ModelCalls)},
+		[]string{"estimated time", fmt.Sprintf(estimate, p.Seconds)}))
+}
+
+// trainingRows say what is trained, where, and what it takes.
+func trainingRows(s experiment.Spec, p plan) [][]string {
+	model := s.Trainer.Model.URI
+	if s.Trainer.Model.Revision != "" {
+		model += " at " + s.Trainer.Model.Revision
+	}
+	hours := "not known; job.hours (what one job takes) would tell"
+	if p.Trainings.GPUHours != nil {
+		w := wayOf(s)
+		hours = fmt.Sprintf("%.4g: %d jobs x %.4g hours x %d GPUs", *p.Trainings.GPUHours, p.Jobs, w.JobHours, w.GPUs)
+	}
+	return [][]string{
+		{"model", model},
+		{"training", fmt.Sprintf("%d jobs of %d steps by %s, tuning %s, on %d samples", p.Jobs, optimizerSteps(s), s.Trainer.Kind, s.Trainer.Recipe.Tuning, p.Samples)},
+		{"where", site{way: wayOf(s)}.String()},
+		{"GPU-hours", hours},
+		{"answers", fmt.Sprintf("%d sampled in training, %d asked of the served model (%s)", p.Rollouts, p.Trainings.Asked, s.Serve.Kind)},
+	}
 }
 
 func (a *app) schemaCmd() *cobra.Command {

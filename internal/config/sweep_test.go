@@ -132,7 +132,7 @@ s.yaml:6:7: arms.c: found the key seed; want it in seeds of the sweep`,
 }
 
 func TestEveryExampleSweepLoads(t *testing.T) {
-	for file, cells := range map[string]int{"sweep-demo": 6, "ablation-demo": 14, "ablation": 42} {
+	for file, cells := range map[string]int{"sweep-demo": 6, "ablation-demo": 14, "paper-sweep": 30} {
 		path := "../../examples/" + file + ".yaml"
 		src, err := os.ReadFile(path)
 		if err != nil {

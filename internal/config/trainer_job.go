@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -40,7 +41,7 @@ func (d *decoder) checkJob(spec *experiment.Spec) {
 		d.checkURL("job.ray.address", j.Ray.Address)
 		d.checkPairs("job.ray.resources", j.Ray.Resources, "NAME=number, such as H100=1", func(v string) bool {
 			x, err := strconv.ParseFloat(v, 64)
-			return err == nil && x > 0
+			return err == nil && x > 0 && !math.IsInf(x, 1)
 		})
 	}
 	if j.Commands != nil {
@@ -75,11 +76,19 @@ func (d *decoder) checkCommands(c *experiment.CommandsSpec) {
 }
 
 func (d *decoder) checkPairs(path string, list []string, want string, fits func(value string) bool) {
+	seen := map[string]bool{}
 	for i, text := range list {
-		name, value, ok := strings.Cut(text, "=")
-		if at := indexed(path, i); (!ok || name == "" || !fits(value)) && d.sound(at) {
+		at, cut := indexed(path, i), strings.LastIndexByte(text, '=') // a name may hold one
+		switch {
+		case !d.sound(at):
+			continue
+		case cut < 1 || !fits(text[cut+1:]):
 			d.Refuse(d.at(at), at, want)
+			continue
+		case seen[strings.ToLower(text[:cut])]:
+			d.Add(d.at(at), at, "found %.60q a second time; want it once, whatever its case", text[:cut])
 		}
+		seen[strings.ToLower(text[:cut])] = true
 	}
 }
 

@@ -169,6 +169,7 @@ f.yaml:4:6: job: found settings that trainer.kind embedded does not read; want t
 		{"no address", []string{"job={backend: ray, ray: {}}"}, "--set job={backend: ray, ray: {}}: job.ray.address: found nothing; want a text"},
 		{"an address with a password", []string{"job={backend: ray, ray: {address: 'http://me:pw@head:8265'}}"}, "--set job={backend: ray, ray: {address: 'http://...@head:8265'}}: job.ray.address: found a user or password in the address, and files hold no secrets; want an http or https URL"},
 		{"a resource without a number", []string{"job.backend=ray", "job.ray={address: 'http://h', resources: [H100]}"}, `--set job.ray={address: 'http://h', resources: [H100]}: job.ray.resources[0]: found "H100"; want NAME=number, such as H100=1`},
+		{"a state that means two things", []string{"job={backend: command, commands: {submit: [a], status: [a], stop: [a], states: [a=b=ended, Q=pending, q=running]}}"}, `--set job={backend: command, commands: {submit: [a], status: [a], stop: [a], states: [...: job.commands.states[2]: found "q" a second time; want it once, whatever its case`},
 		{
 			"states that mean nothing",
 			[]string{"job={backend: command, commands: {submit: [a], status: [a], stop: [a], states: [Q=queued], state_form: 'x('}}"},
