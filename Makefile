@@ -10,7 +10,7 @@ STAMP   := -X floe/internal/version.version=$(VERSION) -X floe/internal/version.
 SPEC    ?= examples/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev check test test-devstack test-model test-trainer test-trainer-fast test-loop nightly test-slurm test-ray test-serve lint-trainer proof race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale chaos clean
+.PHONY: help build demo dev check test test-devstack test-model test-trainer test-trainer-fast test-loop nightly test-slurm test-ray test-kubernetes test-serve lint-trainer proof race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale chaos clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ test-slurm: ## the Slurm back end, against a one-node Slurm from Debian's packag
 test-ray: ## the Ray back end, against a local Ray (the first time this fetches 200 MB of packages)
 	scripts/test-ray $(ARGS)
 
+test-kubernetes: ## the Kubernetes back end, against a real control plane (the first time compiles one, which takes many minutes)
+	scripts/test-kubernetes $(ARGS)
+
 test-serve: $(TRAINER)/floe-trainer-installed ## serving, with a real vLLM on the CPU (the first time fetches 700 MB of packages)
 	scripts/test-serve $(ARGS)
 
@@ -92,10 +95,11 @@ vet:
 workflowcheck: ## look for clocks, maps and goroutines in workflows
 	$(GO) tool -modfile=tools/go.mod workflowcheck ./workflows
 
-tidy: ## tidy all three modules
+tidy: ## tidy all modules
 	$(GO) mod tidy
 	cd devstack && $(GO) mod tidy
 	cd tools && $(GO) mod tidy
+	cd scripts/kubernetes && $(GO) mod tidy
 
 bench: ## benchmarks of environment and trainer
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/... ./starter

@@ -54,6 +54,7 @@ const (
 	defaultGPU     = "nvidia.com/gpu"
 	defaultKeep    = 7 * 24 * time.Hour
 	goneWithin     = 10 * time.Minute // after a Job was told to end
+	callsPerSecond = 50               // at most; client-go's 5 would make many jobs wait for one another
 	digestNote     = "floe/spec-sha256"
 	managedByLabel = "app.kubernetes.io/managed-by"
 	queueLabel     = "kueue.x-k8s.io/queue-name"
@@ -70,6 +71,7 @@ func New(s Settings) (*Backend, error) {
 		return nil, fmt.Errorf("kubernetes back end: %w", err)
 	}
 	rest.ContentType = "application/json" // what every server and every proxy between understands
+	rest.QPS, rest.Burst = callsPerSecond, 2*callsPerSecond
 	if s.Namespace == "" {
 		if s.Namespace, _, err = config.Namespace(); err != nil {
 			return nil, fmt.Errorf("kubernetes back end: %w", err)

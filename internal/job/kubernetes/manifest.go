@@ -42,6 +42,9 @@ func (b *Backend) manifest(r job.Request) (*batchv1.Job, error) {
 			// A program that ends badly is judged by floe, which starts the next
 			// attempt; one that lost its machine is started again by Kubernetes.
 			BackoffLimit: new(int32(0)),
+			// Of an indexed job Kubernetes notes on each pod how many went before it:
+			// those that were evicted are gone, and with them all other trace.
+			CompletionMode: new(batchv1.IndexedCompletion), BackoffLimitPerIndex: new(int32(0)),
 			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 				Action:          batchv1.PodFailurePolicyActionIgnore,
 				OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},

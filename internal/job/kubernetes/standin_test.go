@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,8 +22,8 @@ import (
 
 // standIn speaks as much of Kubernetes' API as the back end uses, and plays the
 // job controller and the kubelet, whose pods are processes of this machine. It
-// knows what we know of Kubernetes; it proves the back end's logic and what it
-// sends, not that Kubernetes agrees.
+// knows what we know of Kubernetes and proves the back end's logic quickly, where
+// there is none; that Kubernetes agrees is what real_test.go is for.
 type standIn struct {
 	t    *testing.T
 	dir  string
@@ -92,7 +93,7 @@ func (s *standIn) create(w http.ResponseWriter, r *http.Request) {
 	j.Kind, j.APIVersion = "Job", "batch/v1"
 	s.jobs[j.Name] = &j
 	if !*j.Spec.Suspend {
-		s.start(&j)
+		s.start(&j, 0)
 	}
 	answer(w, http.StatusCreated, &j)
 }
@@ -110,8 +111,9 @@ func (s *standIn) onJob(do func(http.ResponseWriter, *http.Request, *batchv1.Job
 	}
 }
 
-// start makes a pod of a job, as controller and kubelet would.
-func (s *standIn) start(j *batchv1.Job) {
+// start makes a pod of a job, as controller and kubelet would, in place of a
+// number of others.
+func (s *standIn) start(j *batchv1.Job, replaces int) {
 	now := metav1.Now()
 	if j.Status.StartTime == nil {
 		j.Status.StartTime = &now
@@ -120,6 +122,7 @@ func (s *standIn) start(j *batchv1.Job) {
 	p := &pod{log: filepath.Join(s.dir, fmt.Sprintf("log-%d", s.made))}
 	p.Name, p.Namespace, p.CreationTimestamp = fmt.Sprintf("%s-%d", j.Name, s.made), "lab", metav1.NewTime(now.Add(time.Duration(s.made)*time.Second))
 	p.Labels = map[string]string{batchv1.JobNameLabel: j.Name}
+	p.Annotations = map[string]string{batchv1.JobIndexIgnoredFailureCountAnnotation: strconv.Itoa(replaces)}
 	p.Spec = *j.Spec.Template.Spec.DeepCopy()
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, StartTime: &now}
 	s.pods[p.Name] = p
@@ -177,7 +180,8 @@ func (s *standIn) finish(j *batchv1.Job, p *pod, code int, log io.Closer) {
 	case j.Spec.ActiveDeadlineSeconds != nil:
 		condition, reason = batchv1.JobFailed, batchv1.JobReasonDeadlineExceeded
 	case len(p.Status.Conditions) > 0 && j.Spec.PodFailurePolicy.Rules[0].Action == batchv1.PodFailurePolicyActionIgnore:
-		s.start(j) // disrupted
+		before, _ := strconv.Atoi(p.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation])
+		s.start(j, before+1) // disrupted
 		return
 	}
 	if p.gone {

@@ -1,10 +1,12 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,9 +25,18 @@ func (b *Backend) podsOf(ctx context.Context, name string) ([]corev1.Pod, error)
 		return nil, err
 	}
 	slices.SortStableFunc(list.Items, func(a, b corev1.Pod) int {
-		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), restarts(&a)-restarts(&b)) // times are whole seconds
 	})
 	return list.Items, nil
+}
+
+// restarts is how often a pod, or one that it replaces, lost its machine.
+func restarts(p *corev1.Pod) int {
+	n, _ := strconv.Atoi(p.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation]) // none: 0
+	if disrupted(p) && p.Status.Phase == corev1.PodFailed {
+		n++
+	}
+	return n
 }
 
 func (b *Backend) status(ctx context.Context, j *batchv1.Job) (job.Status, error) {
@@ -41,13 +52,9 @@ func (b *Backend) status(ctx context.Context, j *batchv1.Job) (job.Status, error
 func told(j *batchv1.Job, pods []corev1.Pod) job.Status {
 	s := job.Status{Name: j.Name, State: job.Pending, Where: "Kubernetes job " + j.Namespace + "/" + j.Name}
 	var last *corev1.Pod
-	for i := range pods {
-		last = &pods[i]
-		if disrupted(last) && last.Status.Phase == corev1.PodFailed {
-			s.Restarts++
-		}
-	}
-	if last != nil {
+	if len(pods) > 0 {
+		last = &pods[len(pods)-1]
+		s.Restarts = restarts(last)
 		s.Where += ", pod " + last.Name
 		if last.Spec.NodeName != "" {
 			s.Where += " on " + last.Spec.NodeName
@@ -83,7 +90,7 @@ func ended(s job.Status, j *batchv1.Job, c batchv1.JobCondition, last *corev1.Po
 	} else if c.Type == batchv1.JobComplete {
 		s.ExitCode = new(int)
 	}
-	if c.Type == batchv1.JobFailed && c.Reason != batchv1.JobReasonBackoffLimitExceeded {
+	if c.Type == batchv1.JobFailed && c.Reason != batchv1.JobReasonBackoffLimitExceeded && c.Reason != batchv1.JobReasonFailedIndexes {
 		s.Reason = strings.TrimPrefix(s.Reason+", "+c.Reason, ", ")
 	}
 	return s
