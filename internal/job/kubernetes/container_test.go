@@ -30,6 +30,7 @@ type container struct {
 	timer   *time.Timer // until it is killed
 	deleted bool        // the pod is
 	evicted bool        // by the node itself
+	late    bool        // it ran for as long as it may
 	ended   bool        // the process has
 	over    bool        // and the API server was told
 }
@@ -96,6 +97,9 @@ func (c *container) run(ctx context.Context) {
 		state.Message = err.Error()
 	} else {
 		c.tell(ctx, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: c.began}})
+		if most := c.pod.Spec.ActiveDeadlineSeconds; most != nil {
+			defer time.AfterFunc(time.Duration(*most)*time.Second, c.tooLong).Stop()
+		}
 		state.ExitCode, state.Reason = wait(cmd), "Error"
 	}
 	if state.ExitCode == 0 {
@@ -155,6 +159,16 @@ func (c *container) kill() {
 	}
 }
 
+// tooLong is what a kubelet does when a pod's time is up.
+func (c *container) tooLong() {
+	c.node.mu.Lock()
+	defer c.node.mu.Unlock()
+	if !c.ended {
+		c.late = true
+		c.end(time.Now().Add(time.Duration(*c.pod.Spec.TerminationGracePeriodSeconds) * time.Second))
+	}
+}
+
 // evict is what a kubelet does that runs out of memory or disk.
 func (n *node) evict(uid types.UID) {
 	n.mu.Lock()
@@ -167,7 +181,7 @@ func (n *node) evict(uid types.UID) {
 // tell writes the status of the pod.
 func (c *container) tell(ctx context.Context, phase corev1.PodPhase, state corev1.ContainerState) {
 	c.node.mu.Lock()
-	evicted := c.evicted
+	evicted, late := c.evicted, c.late
 	c.node.mu.Unlock()
 	ready := corev1.ConditionFalse
 	if state.Running != nil {
@@ -180,7 +194,10 @@ func (c *container) tell(ctx context.Context, phase corev1.PodPhase, state corev
 			{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: ready}, {Type: corev1.ContainersReady, Status: ready},
 		},
 	}
-	if evicted {
+	switch {
+	case late:
+		status.Phase, status.Reason, status.Message = corev1.PodFailed, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
+	case evicted:
 		status.Phase, status.Reason, status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
 		status.Conditions = append(status.Conditions, corev1.PodCondition{
 			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet, Message: status.Message,

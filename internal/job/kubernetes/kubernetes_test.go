@@ -98,7 +98,7 @@ func TestAQueuedJobWaitsForKueue(t *testing.T) {
 	if c.Args[2] != "$$(HOME)" {
 		t.Errorf("an argument is %q; want what Kubernetes leaves alone", c.Args[2])
 	}
-	if *p.Spec.TerminationGracePeriodSeconds != 300 || *j.Spec.ActiveDeadlineSeconds != 3600 || *j.Spec.BackoffLimit != 0 || p.Spec.RestartPolicy != corev1.RestartPolicyNever {
+	if *p.Spec.TerminationGracePeriodSeconds != 300 || *p.Spec.ActiveDeadlineSeconds != 3600 || *j.Spec.BackoffLimit != 0 || p.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		body, _ := json.Marshal(j.Spec)
 		t.Errorf("the job is %s", body)
 	}

@@ -23,18 +23,14 @@ func (b *Backend) manifest(r job.Request) (*batchv1.Job, error) {
 	fill(c, r, corev1.ResourceName(b.settings.GPUResource))
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	pod.Spec.TerminationGracePeriodSeconds = new(max(1, int64(r.Grace.Seconds())))
-	labels := map[string]string{managedByLabel: "floe"}
-	held := b.settings.Queue != ""
-	if held {
-		labels[queueLabel] = b.settings.Queue
-	}
-	if b.settings.Priority != "" {
-		labels[priorityLabel] = b.settings.Priority
+	if wall := r.Resources.Wall; wall > 0 {
+		// A deadline of the Job would count the time that its pod waits for a node.
+		pod.Spec.ActiveDeadlineSeconds = new(max(1, int64(wall.Seconds())))
 	}
 	pod.Labels = merged(pod.Labels, map[string]string{managedByLabel: "floe"})
-	j := &batchv1.Job{
+	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: r.Name(), Namespace: b.settings.Namespace, Labels: labels,
+			Name: r.Name(), Namespace: b.settings.Namespace, Labels: b.labels(),
 			Annotations: map[string]string{digestNote: r.SpecSHA256, "floe/job": r.Job},
 		},
 		Spec: batchv1.JobSpec{
@@ -52,13 +48,21 @@ func (b *Backend) manifest(r job.Request) (*batchv1.Job, error) {
 			// Two pods must never train the same job, not even while one ends.
 			PodReplacementPolicy:    new(batchv1.Failed),
 			TTLSecondsAfterFinished: new(int32(min(b.settings.Keep.Seconds(), math.MaxInt32))),
-			Suspend:                 new(held), // until Kueue lets it go
+			Suspend:                 new(b.settings.Queue != ""), // until Kueue lets it go
 		},
+	}, nil
+}
+
+// labels are the Job's, by which Kueue knows it.
+func (b *Backend) labels() map[string]string {
+	l := map[string]string{managedByLabel: "floe"}
+	if b.settings.Queue != "" {
+		l[queueLabel] = b.settings.Queue
 	}
-	if wall := r.Resources.Wall; wall > 0 {
-		j.Spec.ActiveDeadlineSeconds = new(max(1, int64(wall.Seconds())))
+	if b.settings.Priority != "" {
+		l[priorityLabel] = b.settings.Priority
 	}
-	return j, nil
+	return l
 }
 
 // fill puts a request into a container.

@@ -191,11 +191,27 @@ func TestAJobPastItsTimeIsEndedAndMaySave(t *testing.T) {
 	_, err := b.Submit(t.Context(), r)
 	must(t, err)
 	s := becomes(t, b, r.Name(), "ended", ended)
-	if s.State != job.Ended || !strings.Contains(s.Reason, batchv1.JobReasonDeadlineExceeded) {
-		t.Errorf("got %s; want it ended by its deadline", s)
+	if s.State != job.Ended || s.Reason != "DeadlineExceeded" || s.ExitCode == nil || *s.ExitCode != job.ExitStopped {
+		t.Errorf("got %s; want it ended by its deadline, with its exit code", s)
 	}
 	if _, err := os.Stat(filepath.Join(r.Dir, "saved")); err != nil {
 		t.Errorf("it could not save: %v", err)
+	}
+}
+
+func TestTheTimeThatAPodWaitsForANodeIsNotCounted(t *testing.T) {
+	l := cluster(t)
+	giveBack := l.outrank(t)
+	b, r := open(t, l.settings), holding(t)
+	r.Resources.Wall = 2 * time.Second
+	letGo(t, r)
+	_, err := b.Submit(t.Context(), r)
+	must(t, err)
+	p := l.podOf(t, r.Name(), func(*corev1.Pod) bool { return true })
+	until(t, "the pod to have waited for longer than it may run", func() bool { return time.Since(p.CreationTimestamp.Time) > 2*r.Resources.Wall })
+	giveBack()
+	if s := becomes(t, b, r.Name(), "ended", ended); s.ExitCode == nil || *s.ExitCode != 0 {
+		t.Errorf("got %s; want it ended well", s)
 	}
 }
 

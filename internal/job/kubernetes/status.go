@@ -90,6 +90,9 @@ func ended(s job.Status, j *batchv1.Job, c batchv1.JobCondition, last *corev1.Po
 	} else if c.Type == batchv1.JobComplete {
 		s.ExitCode = new(int)
 	}
+	if last != nil && last.Status.Reason != "" {
+		s.Reason = last.Status.Reason // DeadlineExceeded
+	}
 	if c.Type == batchv1.JobFailed && c.Reason != batchv1.JobReasonBackoffLimitExceeded && c.Reason != batchv1.JobReasonFailedIndexes {
 		s.Reason = strings.TrimPrefix(s.Reason+", "+c.Reason, ", ")
 	}
