@@ -147,5 +147,8 @@ func (s *external) Wake(context.Context) error { return ErrCannotSleep }
 // Release implements Server.
 func (s *external) Release() error { return nil }
 
+// Leave implements Server.
+func (s *external) Leave(context.Context, time.Duration) error { return nil }
+
 // Stop implements Server: it is not ours to stop.
 func (s *external) Stop(context.Context, time.Duration) error { return nil }

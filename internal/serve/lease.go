@@ -51,6 +51,28 @@ func holdLease(ctx context.Context, dir string) (*lease, error) {
 	}
 }
 
+// seizeLease takes the lease for itself if nobody holds a share; nil if somebody
+// does. A guard that looks has it for a moment, so it tries more than once.
+func seizeLease(ctx context.Context, dir string) (*lease, error) {
+	f, err := os.OpenFile(filepath.Join(dir, fileLease), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a folder of our own
+	if err != nil {
+		return nil, err
+	}
+	for range 5 {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return &lease{f}, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return nil, errors.Join(fmt.Errorf("lease of %s: %w", dir, err), f.Close())
+		}
+		if err := pause(ctx, pollLease); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	return nil, f.Close()
+}
+
 func (l *lease) release() error {
 	if l == nil {
 		return nil

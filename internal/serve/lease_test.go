@@ -146,6 +146,25 @@ func TestAServerThatNobodyHoldsIsEnded(t *testing.T) {
 	}
 }
 
+func TestAServerThatIsLeftStaysWhereAnotherWorkerHoldsIt(t *testing.T) {
+	root, s := t.TempDir(), settings("vllm")
+	kill := worker(t, root, "hold", s)
+	guest := opened(t, root, s)
+	started(t, guest)
+	pid := pidIn(t, says(t, guest.Base()))
+	if err := guest.Leave(t.Context(), patience); err != nil || !alive(pid) {
+		t.Fatalf("%v; alive %t beside a worker that holds it", err, alive(pid))
+	}
+	started(t, guest)
+	kill()
+	if err := guest.Leave(t.Context(), patience); err != nil || alive(pid) {
+		t.Errorf("%v; alive %t with nobody who holds it", err, alive(pid))
+	}
+	if err := guest.Leave(t.Context(), patience); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+}
+
 func TestWhatOthersLeftIsSweptAway(t *testing.T) {
 	root, s := t.TempDir(), settings("vllm")
 	s.Name = "exp-one"

@@ -164,6 +164,24 @@ func (s *local) release() error {
 	return err
 }
 
+// Leave implements Server.
+func (s *local) Leave(ctx context.Context, grace time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.release(); err != nil {
+		return err
+	}
+	n, live, err := s.last(ctx)
+	if err != nil || !live {
+		return err
+	}
+	l, err := seizeLease(ctx, s.dir(n))
+	if err != nil || l == nil {
+		return err
+	}
+	return errors.Join(s.end(ctx, s.settings.Name, grace), l.release())
+}
+
 // Stop implements Server. It stops every attempt that can still be at work, also
 // one that another worker has started.
 func (s *local) Stop(ctx context.Context, grace time.Duration) error {

@@ -51,6 +51,8 @@ type Server interface {
 	// Release lets the server go without stopping it: somebody else may adopt it
 	// before its guard ends it.
 	Release() error
+	// Leave is Release, and Stop where no other worker holds the server's lease.
+	Leave(ctx context.Context, grace time.Duration) error
 	// Stop ends the server, killing it after a time, and returns when it is gone.
 	Stop(ctx context.Context, grace time.Duration) error
 }

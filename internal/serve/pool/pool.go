@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"sync"
 
 	"floe/internal/endpoint"
@@ -24,8 +25,11 @@ type Settings struct {
 	// Exclusive says that there is one device: before a server starts, all others of
 	// this worker are stopped, and one in use is waited for.
 	Exclusive bool
-	GPUs      string       // CUDA_VISIBLE_DEVICES of servers; empty leaves it
-	Log       *slog.Logger // told what could not be ended; nil: nobody
+	// Guest says that the servers are those of a worker beside us: its are used too, and
+	// only what it does not hold is ever stopped. It excludes Exclusive.
+	Guest bool
+	GPUs  string       // CUDA_VISIBLE_DEVICES of servers; empty leaves it
+	Log   *slog.Logger // told what could not be ended; nil: nobody
 }
 
 // Want is the model that is wanted.
@@ -76,6 +80,12 @@ func Final(err error) bool {
 
 // ErrClosed is a pool that serves no more.
 var ErrClosed = errors.New("this worker is ending and serves no more models")
+
+// Folders are where a worker's servers are known below its folder: the records of
+// their processes, and of what they are.
+func Folders(folder string) (jobs, servers string) {
+	return filepath.Join(folder, "servers", "jobs"), filepath.Join(folder, "servers", "known")
+}
 
 // Pool has the servers of a worker. It is safe for concurrent use.
 type Pool struct {
@@ -139,8 +149,8 @@ func (p *Pool) Clear(ctx context.Context) error {
 }
 
 // Close lets all servers go without stopping them, for the next worker to adopt; a
-// server that nobody adopts is ended by its guard. It waits for those that are being
-// stopped.
+// server that nobody adopts is ended by its guard. A guest stops what nobody else
+// holds. It waits for servers that are being stopped.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -153,10 +163,19 @@ func (p *Pool) Close() {
 	p.mu.Unlock()
 	p.ending.Wait()
 	for _, s := range servers {
-		if err := s.Release(); err != nil {
-			p.settings.Log.Warn("a server's lease was not released", "server", s.name, "error", err)
+		if err := p.leave(s); err != nil {
+			p.settings.Log.Warn("a server was not let go", "server", s.name, "error", err)
 		}
 	}
+}
+
+func (p *Pool) leave(s *server) error {
+	if !p.settings.Guest {
+		return s.Release()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	return s.Leave(ctx, stopGrace)
 }
 
 // broadcast wakes all who wait for a change; the caller holds the lock.

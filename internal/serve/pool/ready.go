@@ -73,12 +73,14 @@ func ended(ctx context.Context, s *server, err error) error {
 // there is no free one. The place is marked as used.
 func (p *Pool) load(ctx context.Context, s *server, c serve.Checkpoint, report func(string)) (m serve.Served, name string, full <-chan struct{}, err error) {
 	for {
-		names, err := p.loaded(ctx, s)
+		names, err := s.Loaded(ctx)
 		if err != nil {
 			return m, "", nil, err
 		}
-		c = relabelled(c, names)
-		oldest, full := p.claim(s, c.Name(), names)
+		if s.own {
+			c = relabelled(c, names)
+		}
+		oldest, full := p.claim(s, c.Name(), p.counted(s, names))
 		if full != nil {
 			return m, "", full, nil
 		}
@@ -101,16 +103,15 @@ func (p *Pool) load(ctx context.Context, s *server, c serve.Checkpoint, report f
 	return m, c.Name(), nil, nil
 }
 
-// loaded are the names that take places: all on a server of ours, and those that we
-// have loaded on somebody else's.
-func (p *Pool) loaded(ctx context.Context, s *server) ([]string, error) {
-	names, err := s.Loaded(ctx)
-	if err != nil || s.own {
-		return names, err
+// counted are the names that take places: all on a server of ours, and where others
+// load too, those that we have loaded.
+func (p *Pool) counted(s *server, names []string) []string {
+	if s.own && !p.settings.Guest {
+		return names
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.DeleteFunc(names, func(n string) bool { return s.loaded[n] == nil }), nil
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return s.loaded[n] == nil })
 }
 
 // claim marks a place as used if there is one. Where there is none, oldest is what

@@ -113,6 +113,9 @@ func (p *Pool) stop(ctx context.Context, s *server) error {
 	if used {
 		return nil
 	}
+	if p.settings.Guest {
+		return s.Leave(ctx, stopGrace)
+	}
 	return s.Stop(ctx, stopGrace)
 }
 
