@@ -36,6 +36,7 @@ type replayFlags struct {
 	maxTokens   int64
 	maxCost     float64
 	endpoints   string
+	folder      string
 }
 
 func (a *app) designReplayCmd() *cobra.Command {
@@ -54,8 +55,12 @@ result is a document of the experiment, from which a figure can be rebuilt.
 
 Asked at temperature 0 a model mostly repeats itself; its spread then is that of
 the server. Designers: fixed, random, uniform, linear, learnability, regret,
-replay, and openai, openai:NAME (of the endpoints file) or openai:URL.`,
+replay, and openai, openai:NAME (of the endpoints file) or openai:URL. Of an
+experiment that trains a language model also trained, the checkpoint of the round,
+and base: they are served as its file says, from the folder of the worker on this
+machine, whose server is used if it runs.`,
 		Example: `  starter design replay demo --round 1 --variant V1,V3,V6 --designer learnability,random
+  starter design replay paper --round 1 --designer trained,base --temperature 0.7
   starter design replay demo --variant V3 --designer openai:lab --n 16 --temperature 0.7 --endpoints endpoints.yaml`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
@@ -75,6 +80,7 @@ replay, and openai, openai:NAME (of the endpoints file) or openai:URL.`,
 	fs.Int64Var(&f.maxTokens, "max-tokens", 1_000_000, "most tokens of the whole replay, answers kept from before included; 0 is no bound")
 	fs.Float64Var(&f.maxCost, "max-cost", 0, "most money of the whole replay, by the endpoints file's prices; 0 is no bound")
 	fs.StringVar(&f.endpoints, "endpoints", "", "`FILE` that names endpoints ("+endpoint.EnvFile+")")
+	fs.StringVar(&f.folder, "folder", "", "`DIR` of the worker, for designers trained and base (default: worker in --data)")
 	return c
 }
 
@@ -106,18 +112,23 @@ func (a *app) designReplay(ctx context.Context, name string, f replayFlags) erro
 	if err != nil {
 		return err
 	}
-	plan, err := a.replayPlan(ctx, name, f)
+	own, err := a.ownModels(ctx, directory, f.folder)
+	if err != nil {
+		return err
+	}
+	defer own.close()
+	plan, err := a.replayPlan(ctx, name, f, own)
 	if err != nil {
 		return err
 	}
 	return a.runReplay(ctx, replay.Runner{
-		Plan: plan, Steps: *a.steps, Designer: designers.With(directory),
+		Plan: plan, Steps: *a.steps, Designer: own.maker(designers.With(directory)),
 		Concurrency: f.concurrency, MaxTokens: f.maxTokens, MaxCost: f.maxCost,
 	})
 }
 
 // replayPlan reads the evidence of a round from the artifacts of an experiment.
-func (a *app) replayPlan(ctx context.Context, name string, f replayFlags) (replay.Plan, error) {
+func (a *app) replayPlan(ctx context.Context, name string, f replayFlags, own *ownModels) (replay.Plan, error) {
 	spec, err := a.storedSpec(ctx, name)
 	if err != nil {
 		return replay.Plan{}, err
@@ -131,6 +142,9 @@ func (a *app) replayPlan(ctx context.Context, name string, f replayFlags) (repla
 	}
 	in, err := a.finishedRound(ctx, *spec, f)
 	if err != nil {
+		return replay.Plan{}, err
+	}
+	if err := own.find(ctx, in, cells); err != nil {
 		return replay.Plan{}, err
 	}
 	e, err := all.Open(spec.Environment)

@@ -67,7 +67,7 @@ func named(cells []replay.Cell, name string) bool {
 func replaySpec(own, defaults experiment.DesignerSpec, f replayFlags, variant, who string) experiment.DesignerSpec {
 	kind, where, _ := strings.Cut(who, ":")
 	s := defaults
-	if kind == "openai" && own.Kind == "openai" {
+	if asks(kind) && asks(own.Kind) {
 		s = own
 	}
 	s.Kind, s.Context, s.MinShare, s.Trivial, s.Approve = kind, variant, own.MinShare, own.Trivial, false
@@ -83,6 +83,7 @@ func replaySpec(own, defaults experiment.DesignerSpec, f replayFlags, variant, w
 		s.Details = defaults.Details
 	}
 	if kind != "openai" {
+		s.Endpoint, s.Model = "", ""
 		if where != "" {
 			s.Endpoint = where // the check says that nobody reads it
 		}
@@ -96,6 +97,11 @@ func replaySpec(own, defaults experiment.DesignerSpec, f replayFlags, variant, w
 		s.Temperature = f.temperature
 	}
 	return s
+}
+
+func asks(kind string) bool {
+	k, _ := designer.KindOf(kind)
+	return k.Asks
 }
 
 // checkedCell reads a cell's settings as an experiment file's.

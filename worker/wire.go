@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -38,12 +37,13 @@ const heartbeatThrottle = time.Second
 // wire is the only list of adapters.
 func wire(c client.Client, store artifact.Store, directory endpoint.Directory, s settings, log *slog.Logger) (*activities.Activities, *pool.Pool, error) {
 	build := provenance()
-	servers, err := process.New(process.Settings{Root: filepath.Join(s.folder, "servers", "jobs")})
+	jobs, known := pool.Folders(s.folder)
+	servers, err := process.New(process.Settings{Root: jobs})
 	if err != nil {
 		return nil, nil, err
 	}
 	models := pool.New(pool.Settings{
-		Local:     serve.Local{Jobs: servers, Root: filepath.Join(s.folder, "servers", "known")},
+		Local:     serve.Local{Jobs: servers, Root: known},
 		Directory: directory, Exclusive: s.jobs == 1, Log: log,
 	})
 	var device func(context.Context) ([]string, error)

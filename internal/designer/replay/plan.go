@@ -29,6 +29,9 @@ const Schema = "floe.replay/v1"
 type Cell struct {
 	Name string                  `json:"name"`
 	Spec experiment.DesignerSpec `json:"spec"`
+	// Model is the sha256 of the model.json of the experiment's own model that is
+	// asked; empty if none is.
+	Model string `json:"model,omitempty"`
 }
 
 // Plan says what is asked: each cell N times, on the same evidence, the n-th time
@@ -77,7 +80,7 @@ func (p Plan) asks() ([]ask, error) {
 	for draw := range p.N {
 		for cell := range p.Cells {
 			a := ask{cell: cell, draw: draw, seed: p.Seed + "/draw " + strconv.Itoa(draw)}
-			a.inputs = plan.Design{Designer: designer.Version, Spec: p.Cells[cell].Spec, Evidence: p.Evidence, Seed: a.seed}
+			a.inputs = plan.Design{Designer: designer.Version, Spec: p.Cells[cell].Spec, Evidence: p.Evidence, Seed: a.seed, Model: p.Cells[cell].Model}
 			var err error
 			if a.id, err = experiment.NewStepID(Kind, a.inputs); err != nil {
 				return nil, fmt.Errorf("%s: %w", p.Cells[cell].Name, err)
