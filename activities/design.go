@@ -36,7 +36,7 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 		if err != nil {
 			return nil, err
 		}
-		defer func() { done(ctx.Err() != nil) }()
+		defer func() { done(givenUp(ctx)) }()
 		limits, err := a.purse(ctx, in)
 		if err != nil {
 			return nil, err

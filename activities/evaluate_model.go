@@ -88,7 +88,7 @@ func (a *Activities) ask(ctx context.Context, in EvaluateInput, m model, tasks [
 	if err != nil {
 		return nil, Asking{}, err
 	}
-	defer func() { use.Done(ctx.Err() != nil) }()
+	defer func() { use.Done(givenUp(ctx)) }()
 	about := in.Label + " on " + in.Set
 	p := ask.Plan{
 		Request: endpoint.Request{Model: use.Model, MaxTokens: s.MaxTokens, Temperature: s.Temperature, TopP: s.TopP},

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -115,6 +116,12 @@ func (a *Activities) checkpoint(ctx context.Context, spec experiment.Spec, m mod
 func objectOf(m artifact.Manifest, file string) string {
 	f, _ := m.File(file)
 	return f.Object
+}
+
+// givenUp says that what an activity did is not wanted any more; a worker that stops
+// is no reason to.
+func givenUp(ctx context.Context) bool {
+	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), errStopping)
 }
 
 // priceOf is the price of a served model, if its endpoint has one.

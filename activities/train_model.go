@@ -143,7 +143,7 @@ func (a *Activities) course(ctx context.Context, step experiment.StepID, t train
 		Request: p.request(s, digest), Record: record{a.Steps.Store, "jobs/records/" + step.Key + ".json"},
 		Work:     a.claimant(ctx, t.in.Where).Work,
 		Attempts: s.Limits.Attempts, Resumes: s.Job.Resumes,
-		Patience: job.Patience{Least: time.Duration(s.Job.Hang) * time.Minute},
+		Patience: job.Patience{Least: time.Duration(s.Job.Hang * float64(time.Minute))},
 		Every:    a.JobPoll, Log: a.Steps.Log,
 	}
 	if s.Job.Backend == backendProcess {

@@ -93,10 +93,10 @@ type JobSpec struct {
 	Memory  float64  `json:"memory_gb" yaml:"memory_gb" default:"0" min:"0" max:"1000000" doc:"Main memory that a training takes, in GB of 10^9 bytes; 0 leaves it to the back end."`
 	Wall    int      `json:"wall_minutes" yaml:"wall_minutes" default:"0" min:"0" max:"525600" doc:"Longest time of one attempt, after which the next one goes on from its checkpoint; 0 is no limit."`
 	Grace   int      `json:"grace_seconds" yaml:"grace_seconds" default:"600" min:"1" max:"86400" doc:"Time that a training gets to save when it is stopped; more than one step takes."`
-	Hang    int      `json:"hang_minutes" yaml:"hang_minutes" default:"30" min:"1" max:"10080" doc:"Time without progress, and of three steps at least, after which an attempt counts as hanging and is ended."`
+	Hang    float64  `json:"hang_minutes" yaml:"hang_minutes" default:"30" min:"0.01" max:"10080" doc:"Time without progress, and of three steps at least, after which an attempt counts as hanging and is ended."`
 	Resumes int      `json:"resumes" yaml:"resumes" default:"20" min:"0" max:"10000" doc:"Interruptions in a row, such as preemptions, that may pass without a new checkpoint before somebody is asked."`
 	Hours   float64  `json:"hours" yaml:"hours" default:"0" min:"0" max:"10000" doc:"Hours that you expect one round's training to take: plan and validate reckon GPU-hours with it; 0 says nothing."`
-	Env     []string `json:"env,omitempty" yaml:"env" min:"1" doc:"More variables for the training, NAME=value. No secrets: back ends show them."`
+	Env     []string `json:"env,omitempty" yaml:"env" doc:"More variables for the training, NAME=value. No secrets: back ends show them."`
 
 	Slurm      *SlurmSpec      `json:"slurm,omitempty" yaml:"slurm" doc:"Settings of slurm."`
 	Ray        *RaySpec        `json:"ray,omitempty" yaml:"ray" doc:"Settings of ray."`
