@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 	yamlv3 "gopkg.in/yaml.v3"
+	corev1 "k8s.io/api/core/v1"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
 
 	"floe/internal/experiment"
 )
@@ -49,9 +50,14 @@ func readTemplate(text string) (pod corev1.PodTemplateSpec, err error) {
 	if err := oneDocument(text); err != nil {
 		return pod, fmt.Errorf("job.kubernetes.template: %w", err)
 	}
-	if err := yaml.UnmarshalStrict([]byte(text), &pod); err != nil {
+	body, err := yaml.YAMLToJSONStrict([]byte(text)) // strict: keys that are given twice
+	if err != nil {
+		return pod, fmt.Errorf("job.kubernetes.template: %w", err)
+	}
+	faults, err := kjson.UnmarshalStrict(body, &pod)
+	if err := errors.Join(append(faults, err)...); err != nil {
 		hint := ""
-		if strings.Contains(err.Error(), `"kind"`) || strings.Contains(err.Error(), `"containers"`) {
+		if strings.Contains(err.Error(), `"kind"`) || strings.Contains(err.Error(), `field "containers"`) {
 			hint = "; want a pod template: metadata and spec, without apiVersion and kind"
 		}
 		return pod, fmt.Errorf("job.kubernetes.template: %w%s", err, hint)

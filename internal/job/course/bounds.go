@@ -9,12 +9,13 @@ import (
 )
 
 const (
-	mostBusy    = 10              // looks at a directory that another program holds
-	longestBusy = 2 * time.Minute // between two of them
+	mostBusy     = 10              // attempts that find the directory held
+	longestPause = 2 * time.Minute // before another attempt
+	mostDoubled  = 10
 )
 
 // mayGoOn says whether there may be another attempt after the newest, and waits
-// if another program is to go away first.
+// before it: longer each time, as what made it end may still be there.
 func (c *course) mayGoOn(ctx context.Context, a *Attempt) error {
 	c.done = a.Steps
 	if a.Work == c.Work { // otherwise somebody was asked since, and wants it to go on
@@ -22,15 +23,28 @@ func (c *course) mayGoOn(ctx context.Context, a *Attempt) error {
 			return err
 		}
 	}
-	if a.Outcome == job.Busy {
-		wait := min(c.Every<<max(0, c.history.busy(c.Work)-1), longestBusy)
-		c.say(fmt.Sprintf("another program holds the directory of the training; looks again in %s", span(wait)))
-		if err := sleep(ctx, wait); err != nil {
-			return err
-		}
+	pause := c.pause(a)
+	c.tellNext(a, pause)
+	return sleep(ctx, pause)
+}
+
+// pause is the time before the attempt after one; none where this work had not
+// ended in the same way, or has got on since.
+func (c *course) pause(a *Attempt) time.Duration {
+	n := 0
+	switch a.Outcome {
+	case job.Busy:
+		n = c.history.busy(c.Work)
+	case job.Failed:
+		n = c.history.failures(c.Work)
+	case job.Interrupted:
+		n = c.history.interruptions(a.Job, c.Work)
+	default:
 	}
-	c.tellNext(a)
-	return nil
+	if n == 0 {
+		return 0
+	}
+	return min(c.Every<<min(n-1, mostDoubled), longestPause)
 }
 
 // within holds what became of this work against its bounds.
@@ -39,6 +53,7 @@ func (c *course) within(a *Attempt) error {
 		return &EndedError{Job: a.Job, Outcome: a.Outcome, Reason: fmt.Sprintf(format, args...), Final: final}
 	}
 	switch a.Outcome {
+	case job.Success: // and what it left is gone
 	case job.Hopeless:
 		return ended(true, "attempt %d: %s", a.Number, a.Reason)
 	case job.Failed:
@@ -58,7 +73,7 @@ func (c *course) within(a *Attempt) error {
 }
 
 // tellNext says what comes after an attempt.
-func (c *course) tellNext(a *Attempt) {
+func (c *course) tellNext(a *Attempt, pause time.Duration) {
 	from := "the beginning"
 	if a.Steps > 0 && a.Host == c.Host {
 		from = fmt.Sprintf("step %d", a.Steps)
@@ -66,8 +81,12 @@ func (c *course) tellNext(a *Attempt) {
 	if a.Steps > 0 && a.Host != c.Host {
 		c.Log.Warn("the checkpoint of a training lies on another machine; it begins anew", "job", a.Job, "step", a.Steps, "host", a.Host)
 	}
-	c.Log.Info("the next attempt goes on", "job", a.Job, "attempt", c.next(), "from", from, "after", a.Reason)
-	c.say(fmt.Sprintf("attempt %d %s (%s); the next goes on from %s", a.Number, past(a.Outcome), a.Reason, from))
+	c.Log.Info("another attempt at a training", "job", a.Job, "attempt", c.next(), "from", from, "in", pause, "after", a.Reason)
+	in := ""
+	if pause > time.Second {
+		in = " in " + span(pause)
+	}
+	c.say(fmt.Sprintf("attempt %d %s (%s); the next goes on from %s%s", a.Number, past(a.Outcome), a.Reason, from, in))
 }
 
 func past(o job.Outcome) string {
@@ -75,7 +94,9 @@ func past(o job.Outcome) string {
 	case job.Interrupted:
 		return "was interrupted"
 	case job.Busy:
-		return "found the directory held"
+		return "found the directory held by another program"
+	case job.Success:
+		return "is of no more use"
 	default:
 		return "failed"
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"floe/internal/job"
@@ -68,9 +67,6 @@ func ReadHistory(body []byte) (History, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&h); err != nil {
 		return History{}, fmt.Errorf("history of attempts: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return History{}, errors.New("history of attempts: found more after the end of the object; want one object")
 	}
 	return h, h.validate()
 }

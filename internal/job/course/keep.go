@@ -46,7 +46,7 @@ const longestWait = 30 * time.Second // between two tries
 // waiting for them.
 func (c *course) patiently(ctx context.Context, what string, do func() error) error {
 	began := time.Now()
-	for wait := c.Every; ; wait = min(2*wait, longestWait) {
+	for wait := min(c.Every, longestWait); ; wait = min(2*wait, longestWait) {
 		err := do()
 		switch {
 		case err == nil:

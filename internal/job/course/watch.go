@@ -152,8 +152,14 @@ func (c *course) judge(ctx context.Context, a *Attempt) (job.Verdict, error) {
 	if a.Ended.IsZero() {
 		a.Ended = time.Now().UTC()
 	}
-	a.Outcome, a.Reason, a.Steps = v.Outcome, v.Reason, steps
-	c.Log.Info("a training has ended", "attempt", a.Name(), "outcome", a.Outcome, "reason", a.Reason, "steps", steps)
+	if a.Outcome == job.Success && v.Outcome != job.Success {
+		v.Reason = "it had ended well, and what it left is no longer there: " + v.Reason
+	} else {
+		a.Outcome = v.Outcome
+	}
+	v.Reason = brief(v.Reason)
+	a.Reason, a.Steps = v.Reason, steps
+	c.Log.Info("a training has ended", "attempt", a.Name(), "outcome", v.Outcome, "reason", a.Reason, "steps", steps)
 	return v, c.save(ctx)
 }
 

@@ -78,3 +78,12 @@ func progress(p job.Progress) []string {
 }
 
 func gigabytes(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) }
+
+// brief keeps what trainers and back ends say within what a person reads.
+func brief(text string) string {
+	const most = 600
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-3]) + "..."
+	}
+	return text
+}
