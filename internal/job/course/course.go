@@ -44,7 +44,8 @@ type Job struct {
 	Attempts int // failures of this work after which somebody is asked; at least 1
 	Resumes  int // interruptions in a row that may pass without a newer checkpoint
 	Patience job.Patience
-	// Every is the time between two looks; 0: 5 seconds.
+	// Every is the time between two looks, the first ones apart, which come sooner;
+	// 0: 5 seconds.
 	Every time.Duration
 	// Tolerance is how long a back end or a store may be away while it is needed;
 	// 0: 5 minutes.

@@ -16,10 +16,14 @@ type sight struct {
 	unread   error         // progress.json is there and is none
 }
 
+// soon is the pause after the first look at an attempt. Pauses double up to Every: what
+// fails at its start is known soon, and short jobs are not slowed down by looking.
+const soon = 250 * time.Millisecond
+
 // watch follows an attempt to its end, and ends it if it hangs.
 func (c *course) watch(ctx context.Context, a *Attempt) error {
 	var still stillness
-	for {
+	for pause := min(soon, c.Every); ; pause = min(2*pause, c.Every) {
 		seen, err := c.look(ctx, a)
 		if err != nil {
 			return err
@@ -34,7 +38,7 @@ func (c *course) watch(ctx context.Context, a *Attempt) error {
 				return err
 			}
 		}
-		if err := sleep(ctx, c.Every); err != nil {
+		if err := sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
