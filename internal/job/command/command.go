@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"floe/internal/job"
+	"floe/internal/job/cli"
 	"floe/internal/job/record"
 )
 
@@ -67,8 +68,6 @@ const (
 	defaultTimeout = 2 * time.Minute
 	goneWithin     = 5 * time.Minute // after Stop has returned
 	defaultForm    = `\A\s*(?P<state>\S+)(?:\s+(?P<exit>-?\d+)\b)?(?:\s+(?P<reason>\S.*))?`
-	fileSubmitted  = "submitted.json"
-	fileEnd        = "end.json"
 )
 
 // New checks settings and returns the back end; the error has every fault.
@@ -174,30 +173,21 @@ type submitted struct {
 	Time time.Time `json:"time"`
 }
 
-// Submit implements job.Backend. One worker at a time submits a name. An attempt
-// that may have been submitted by one that crashed is looked for, never submitted
-// again on a guess.
+// Submit implements job.Backend. An attempt that may have been submitted by a
+// worker that crashed is looked for, never submitted again on a guess.
 func (b *Backend) Submit(ctx context.Context, r job.Request) (job.Status, error) {
-	if err := r.Validate(); err != nil {
-		return job.Status{}, err
-	}
-	rec, err := record.Claim(b.settings.Root, r)
+	err := record.Submit(b.settings.Root, r, b.isKnown(ctx), func(rec record.Record) error { return b.hand(ctx, rec, r) })
 	if err != nil {
 		return job.Status{}, err
-	}
-	unlock, err := rec.Lock()
-	if err != nil {
-		return job.Status{}, err
-	}
-	defer unlock()
-	if _, done, err := b.known(ctx, rec); err != nil {
-		return job.Status{}, err
-	} else if !done {
-		if err := b.hand(ctx, rec, r); err != nil {
-			return job.Status{}, err
-		}
 	}
 	return b.Status(ctx, r.Name())
+}
+
+func (b *Backend) isKnown(ctx context.Context) func(record.Record) (bool, error) {
+	return func(rec record.Record) (bool, error) {
+		_, ok, err := b.known(ctx, rec)
+		return ok, err
+	}
 }
 
 const fileSubmitting = "submitting.json"
@@ -206,7 +196,7 @@ const fileSubmitting = "submitting.json"
 // looked for by name.
 func (b *Backend) known(ctx context.Context, rec record.Record) (submitted, bool, error) {
 	var s submitted
-	if ok, err := rec.Read(fileSubmitted, &s); ok || err != nil {
+	if ok, err := rec.Read(record.FileSubmitted, &s); ok || err != nil {
 		return s, ok, err
 	}
 	var began submitted
@@ -215,13 +205,13 @@ func (b *Backend) known(ctx context.Context, rec record.Record) (submitted, bool
 	}
 	if len(b.settings.Find) == 0 {
 		return s, false, fmt.Errorf("%s may have been submitted at %s by a worker that crashed, and no find command is set; see whether it runs, then write its id to %s as {\"id\":\"...\"} or remove %s",
-			rec.Name, began.Time.Format(time.RFC3339), rec.Path(fileSubmitted), rec.Path(fileSubmitting))
+			rec.Name, began.Time.Format(time.RFC3339), rec.Path(record.FileSubmitted), rec.Path(fileSubmitting))
 	}
 	r, err := rec.Request()
 	if err != nil {
 		return s, false, err
 	}
-	out, err := b.call(ctx, "find", b.settings.Find, values(r, ""))
+	out, err := b.call("find", b.settings.Find, values(r, "")).Output(ctx)
 	if err != nil {
 		return s, false, err
 	}
@@ -229,7 +219,7 @@ func (b *Backend) known(ctx context.Context, rec record.Record) (submitted, bool
 		return s, false, nil
 	}
 	s.Time = began.Time
-	return s, true, rec.Write(fileSubmitted, s)
+	return s, true, rec.Write(record.FileSubmitted, s)
 }
 
 // hand runs the submit command and keeps the id.
@@ -238,15 +228,15 @@ func (b *Backend) hand(ctx context.Context, rec record.Record, r job.Request) er
 	if err := rec.Write(fileSubmitting, s); err != nil {
 		return err
 	}
-	out, err := b.call(ctx, "submit", b.settings.Submit, values(r, ""))
-	if refused, ok := errors.AsType[*callError](err); ok && len(b.settings.Find) == 0 {
+	out, err := b.call("submit", b.settings.Submit, values(r, "")).Output(ctx)
+	if refused, ok := errors.AsType[*cli.Error](err); ok && len(b.settings.Find) == 0 {
 		return errors.Join(refused, rec.Remove(fileSubmitting)) // it said so itself: nothing was submitted
 	}
 	if err != nil {
 		return err // whether it was submitted is found out at the next call
 	}
 	s.ID = lastLine(out)
-	return rec.Write(fileSubmitted, s)
+	return rec.Write(record.FileSubmitted, s)
 }
 
 // Status implements job.Backend. The end of an attempt is kept, for systems
@@ -256,19 +246,13 @@ func (b *Backend) Status(ctx context.Context, name string) (job.Status, error) {
 	if err != nil {
 		return job.Status{}, err
 	}
-	var end job.Status
-	if ok, err := rec.Read(fileEnd, &end); ok || err != nil {
-		return end, err
-	}
-	was, ok, err := b.known(ctx, rec)
-	if err != nil || !ok {
-		return job.Status{Name: name, State: job.Pending, Reason: "claimed, not submitted"}, err
-	}
-	s, err := b.ask(ctx, rec, was)
-	if err == nil && s.State.Final() {
-		err = rec.Write(fileEnd, s)
-	}
-	return s, err
+	return rec.Status(func() (job.Status, error) {
+		was, ok, err := b.known(ctx, rec)
+		if err != nil || !ok {
+			return rec.Claimed(), err
+		}
+		return b.ask(ctx, rec, was)
+	})
 }
 
 // ask runs the status command and reads its answer.
@@ -278,9 +262,9 @@ func (b *Backend) ask(ctx context.Context, rec record.Record, was submitted) (jo
 		return job.Status{}, err
 	}
 	s := job.Status{Name: rec.Name, Where: strings.TrimSpace("job " + was.ID), Started: was.Time}
-	out, err := b.call(ctx, "status", b.settings.Status, values(r, was.ID))
-	if failed, ok := errors.AsType[*callError](err); ok && b.settings.GoneExit != 0 && failed.code == b.settings.GoneExit {
-		s.State, s.Reason, s.Ended = job.Lost, "no such job: "+failed.said, time.Now().UTC()
+	out, err := b.call("status", b.settings.Status, values(r, was.ID)).Output(ctx)
+	if failed, ok := errors.AsType[*cli.Error](err); ok && b.settings.GoneExit != 0 && failed.Code == b.settings.GoneExit {
+		s.State, s.Reason, s.Ended = job.Lost, "no such job: "+failed.Said, time.Now().UTC()
 		return s, nil
 	}
 	if err != nil {

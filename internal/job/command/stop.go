@@ -19,13 +19,10 @@ func (b *Backend) Stop(ctx context.Context, name string, grace time.Duration) er
 	if err != nil {
 		return err
 	}
-	if done, err := b.forbid(ctx, rec); done || err != nil {
+	if done, err := rec.Forbid(b.isKnown(ctx)); done || err != nil {
 		return err
 	}
-	gone := func(ctx context.Context) (bool, error) {
-		s, err := b.Status(ctx, name)
-		return s.State.Final(), err
-	}
+	gone := record.Gone(b, name)
 	if done, err := gone(ctx); done || err != nil {
 		return err
 	}
@@ -43,21 +40,6 @@ func (b *Backend) Stop(ctx context.Context, name string, grace time.Duration) er
 	return err
 }
 
-// forbid makes sure that an attempt which was not submitted never will be.
-func (b *Backend) forbid(ctx context.Context, rec record.Record) (done bool, err error) {
-	unlock, err := rec.Lock()
-	if err != nil {
-		return false, err
-	}
-	defer unlock()
-	if _, ok, err := b.known(ctx, rec); ok || err != nil {
-		return false, err
-	}
-	code, now := job.ExitTerm, time.Now().UTC()
-	s := job.Status{Name: rec.Name, State: job.Ended, ExitCode: &code, Reason: "stopped before it was submitted", Started: now, Ended: now}
-	return true, errors.Join(rec.Write(fileEnd, s), rec.Write(fileSubmitted, submitted{Time: now}))
-}
-
 // tell runs a command and waits for the end of the job. That the command failed
 // matters only if the job is still there.
 func (b *Backend) tell(ctx context.Context, rec record.Record, what string, argv []string, wait time.Duration, gone func(context.Context) (bool, error)) (bool, error) {
@@ -66,10 +48,10 @@ func (b *Backend) tell(ctx context.Context, rec record.Record, what string, argv
 		return false, err
 	}
 	var was submitted
-	if _, err := rec.Read(fileSubmitted, &was); err != nil {
+	if _, err := rec.Read(record.FileSubmitted, &was); err != nil {
 		return false, err
 	}
-	if _, err := b.call(ctx, what, argv, values(r, was.ID)); err != nil {
+	if _, err := b.call(what, argv, values(r, was.ID)).Output(ctx); err != nil {
 		if done, again := gone(ctx); done && again == nil {
 			return true, nil
 		}

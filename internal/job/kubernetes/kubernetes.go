@@ -182,39 +182,40 @@ func (b *Backend) Status(ctx context.Context, name string) (job.Status, error) {
 var endNow = []byte(`{"spec":{"activeDeadlineSeconds":1}}`)
 
 // Stop implements job.Backend. A Job that runs is ended, and stays to be asked
-// about; one that waits is deleted.
+// about; one that waits, or waits again as its queue took the machine away while
+// it was asked to end, is deleted: a deadline does not end what is suspended.
 func (b *Backend) Stop(ctx context.Context, name string, grace time.Duration) error {
 	var s job.Status
-	gone := func(ctx context.Context) (bool, error) {
+	left := func(ctx context.Context) (bool, error) {
 		var err error
 		s, err = b.Status(ctx, name)
-		if errors.Is(err, job.ErrUnknown) {
-			return true, nil
-		}
-		return s.State.Final(), err
+		return s.State != job.Running, err
 	}
-	if done, err := gone(ctx); done || err != nil {
+	_, err := record.Until(ctx, grace, left)
+	if err == nil && !s.State.Final() {
+		err = b.end(ctx, s)
+	}
+	if errors.Is(err, job.ErrUnknown) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	var err error
-	if s.State == job.Running {
-		if done, err := record.Until(ctx, grace, gone); done || err != nil {
-			return err
-		}
-		_, err = b.jobs.Patch(ctx, name, types.StrategicMergePatchType, endNow, metav1.PatchOptions{})
-		err = errors.Join(err, b.kill(ctx, name))
-	} else {
-		foreground := metav1.DeletePropagationForeground
-		err = b.jobs.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &foreground})
-	}
-	if err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	done, err := record.Until(ctx, goneWithin, gone)
+	done, err := record.Until(ctx, goneWithin, record.Gone(b, name))
 	if err == nil && !done {
 		err = fmt.Errorf("%s is still there %s after it was told to end", name, goneWithin)
 	}
 	return err
+}
+
+// end ends a Job without more grace for its program.
+func (b *Backend) end(ctx context.Context, s job.Status) error {
+	if s.State != job.Running {
+		foreground := metav1.DeletePropagationForeground
+		return b.jobs.Delete(ctx, s.Name, metav1.DeleteOptions{PropagationPolicy: &foreground})
+	}
+	_, err := b.jobs.Patch(ctx, s.Name, types.StrategicMergePatchType, endNow, metav1.PatchOptions{})
+	return errors.Join(err, b.kill(ctx, s.Name))
 }
 
 // kill ends the pods of a Job without more grace: they had theirs.

@@ -102,6 +102,28 @@ func TestAJobWhoseQueueTookItsMachineGoesOnWhenItIsLetGo(t *testing.T) {
 	wantStarts(t, r, 2)
 }
 
+func TestAJobWhoseQueueTookItsMachineWhileItWasAskedToEndIsDeleted(t *testing.T) {
+	l := cluster(t)
+	l.settings.Queue = "gpus"
+	b, r := open(t, l.settings), holding(t) // which does not look for stop.requested
+	_, err := b.Submit(t.Context(), r)
+	must(t, err)
+	must(t, l.patch(r.Name(), admit))
+	becomes(t, b, r.Name(), "running", running)
+	stopped := make(chan error, 1)
+	go func() { stopped <- b.Stop(t.Context(), r.Name(), time.Hour) }()
+	must(t, l.patch(r.Name(), withdraw))
+	select {
+	case err := <-stopped:
+		must(t, err)
+	case <-time.After(jobtest.Patience):
+		t.Fatal("the stop does not come to its end")
+	}
+	if s, err := b.Status(t.Context(), r.Name()); !errors.Is(err, job.ErrUnknown) {
+		t.Errorf("got %s, %v; want it gone", s, err)
+	}
+}
+
 func TestAQueuedJobIsDeletedWhenItIsStopped(t *testing.T) {
 	l := cluster(t)
 	l.settings.Queue = "gpus"

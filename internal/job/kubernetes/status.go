@@ -172,10 +172,10 @@ func (b *Backend) Logs(ctx context.Context, name string, o job.LogOptions, w io.
 				at = 0
 			}
 			pod = last.Name
-			out := &tail{w: w, skip: at}
+			out := &record.Tail{W: w, Skip: at}
 			err := b.copyLog(ctx, last, o.Follow, out)
-			if at += out.wrote; out.err != nil || (err != nil && !o.Follow) {
-				return errors.Join(out.err, err)
+			if at += out.Wrote; out.Err != nil || (err != nil && !o.Follow) {
+				return errors.Join(out.Err, err)
 			}
 		}
 		if !o.Follow || s.State.Final() {
@@ -202,28 +202,4 @@ func (b *Backend) copyLog(ctx context.Context, p *corev1.Pod, follow bool, w io.
 	}
 	_, err = io.Copy(w, log)
 	return errors.Join(err, log.Close())
-}
-
-// tail passes on what comes after a number of bytes, and keeps the trouble that
-// the writer has.
-type tail struct {
-	w     io.Writer
-	skip  int64
-	wrote int64
-	err   error
-}
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	n := min(int64(len(p)), t.skip)
-	t.skip -= n
-	if int(n) == len(p) {
-		return len(p), nil
-	}
-	wrote, err := t.w.Write(p[n:])
-	t.wrote += int64(wrote)
-	if err != nil {
-		t.err = err
-	}
-	return int(n) + wrote, err
 }

@@ -28,10 +28,10 @@ func (b *Backend) Logs(ctx context.Context, name string, o job.LogOptions, w io.
 			break
 		}
 		if s.State == job.Running {
-			out := &tail{w: w, skip: at}
+			out := &record.Tail{W: w, Skip: at}
 			b.stream(ctx, name, out)
-			if at += out.wrote; out.err != nil {
-				return out.err
+			if at += out.Wrote; out.Err != nil {
+				return out.Err
 			}
 		}
 		if err := record.Sleep(ctx, againAfter); err != nil {
@@ -52,14 +52,14 @@ func (b *Backend) rest(ctx context.Context, name string, from int64, w io.Writer
 	if err := b.call(ctx, http.MethodGet, "/api/jobs/"+name+"/logs", nil, &all); err != nil {
 		return err
 	}
-	out := &tail{w: w, skip: from}
+	out := &record.Tail{W: w, Skip: from}
 	_, err := io.WriteString(out, all.Logs)
 	return err
 }
 
 // stream copies the log until the job has ended, the connection breaks or the
 // context ends; the caller finds out which.
-func (b *Backend) stream(ctx context.Context, name string, w *tail) {
+func (b *Backend) stream(ctx context.Context, name string, w io.Writer) {
 	address := "ws" + strings.TrimPrefix(b.settings.Address, "http") + "/api/jobs/" + name + "/logs/tail"
 	config, err := websocket.NewConfig(address, b.settings.Address)
 	if err != nil {
@@ -73,28 +73,4 @@ func (b *Backend) stream(ctx context.Context, name string, w *tail) {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // which ends the copy
 	_, _ = io.Copy(w, conn)
 	_ = conn.Close() // it was only read
-}
-
-// tail passes on what comes after a number of bytes, and keeps the trouble that
-// the writer has.
-type tail struct {
-	w     io.Writer
-	skip  int64
-	wrote int64
-	err   error
-}
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	n := min(int64(len(p)), t.skip)
-	t.skip -= n
-	if int(n) == len(p) {
-		return len(p), nil
-	}
-	wrote, err := t.w.Write(p[n:])
-	t.wrote += int64(wrote)
-	if err != nil {
-		t.err = err
-	}
-	return int(n) + wrote, err
 }

@@ -243,18 +243,14 @@ func (d details) exitCode() *int {
 
 // Stop implements job.Backend.
 func (b *Backend) Stop(ctx context.Context, name string, grace time.Duration) error {
-	var s job.Status
-	gone := func(ctx context.Context) (bool, error) {
-		var err error
-		s, err = b.Status(ctx, name)
-		if errors.Is(err, job.ErrUnknown) {
-			return true, nil
-		}
-		return s.State.Final(), err
+	s, err := b.Status(ctx, name)
+	if errors.Is(err, job.ErrUnknown) {
+		return nil
 	}
-	if done, err := gone(ctx); done || err != nil {
+	if err != nil || s.State.Final() {
 		return err
 	}
+	gone := record.Gone(b, name)
 	if s.State == job.Running {
 		if done, err := record.Until(ctx, grace, gone); done || err != nil {
 			return err

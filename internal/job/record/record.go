@@ -1,5 +1,6 @@
 // Package record keeps what a back end must remember of an attempt between
-// workers: one folder an attempt, on a disk that all its workers share.
+// workers: one folder an attempt, on a disk that all its workers share. It has
+// what back ends share in handing over, waiting and following, too.
 package record
 
 import (

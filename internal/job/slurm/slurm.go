@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"floe/internal/job"
+	"floe/internal/job/cli"
 	"floe/internal/job/record"
 )
 
@@ -46,9 +47,7 @@ type Settings struct {
 const (
 	defaultTimeout = time.Minute
 	goneWithin     = 5 * time.Minute // after the kill; nodes clean up
-	fileSubmitted  = "submitted.json"
 	fileExit       = "exit.json"
-	fileEnd        = "end.json"
 	fileLog        = "log"
 )
 
@@ -108,27 +107,14 @@ type submitted struct {
 	Time time.Time `json:"time"`
 }
 
-// Submit implements job.Backend. One worker at a time submits a name, and looks
-// for it first.
+// Submit implements job.Backend.
 func (b *Backend) Submit(ctx context.Context, r job.Request) (job.Status, error) {
-	if err := r.Validate(); err != nil {
-		return job.Status{}, err
+	known := func(rec record.Record) (bool, error) {
+		_, ok, err := b.find(ctx, rec, r.SpecSHA256)
+		return ok, err
 	}
-	rec, err := record.Claim(b.settings.Root, r)
-	if err != nil {
+	if err := record.Submit(b.settings.Root, r, known, func(rec record.Record) error { return b.batch(ctx, rec, r) }); err != nil {
 		return job.Status{}, err
-	}
-	unlock, err := rec.Lock()
-	if err != nil {
-		return job.Status{}, err
-	}
-	defer unlock()
-	if _, ok, err := b.find(ctx, rec, r.SpecSHA256); err != nil {
-		return job.Status{}, err
-	} else if !ok {
-		if err := b.batch(ctx, rec, r); err != nil {
-			return job.Status{}, err
-		}
 	}
 	return b.Status(ctx, r.Name())
 }
@@ -138,7 +124,7 @@ func (b *Backend) Submit(ctx context.Context, r job.Request) (job.Status, error)
 // forgotten since has left how it ended.
 func (b *Backend) find(ctx context.Context, rec record.Record, digest string) (submitted, bool, error) {
 	var s submitted
-	if ok, err := rec.Read(fileSubmitted, &s); ok || err != nil {
+	if ok, err := rec.Read(record.FileSubmitted, &s); ok || err != nil {
 		return s, ok, err
 	}
 	var e exit
@@ -146,7 +132,7 @@ func (b *Backend) find(ctx context.Context, rec record.Record, digest string) (s
 		return s, false, err
 	} else if ok {
 		s = submitted{e.ID, e.Started}
-		return s, true, rec.Write(fileSubmitted, s)
+		return s, true, rec.Write(record.FileSubmitted, s)
 	}
 	out, err := b.call(ctx, "", "squeue", "--noheader", "--me", "--states=all", "--name="+rec.Name, "--format=%A|%k|%V")
 	if err != nil {
@@ -164,7 +150,7 @@ func (b *Backend) find(ctx context.Context, rec record.Record, digest string) (s
 			return s, false, fmt.Errorf("squeue: found the number %q: %w", f[0], err)
 		}
 		s.Time = clock(f[2])
-		return s, true, rec.Write(fileSubmitted, s)
+		return s, true, rec.Write(record.FileSubmitted, s)
 	}
 	return s, false, nil
 }
@@ -181,9 +167,9 @@ func (b *Backend) batch(ctx context.Context, rec record.Record, r job.Request) e
 	}
 	number, _, _ := strings.Cut(strings.TrimSpace(out), ";") // a cluster may follow
 	if s.ID, err = strconv.Atoi(number); err != nil {
-		return fmt.Errorf("sbatch: found %q; want a job's number", brief(out))
+		return fmt.Errorf("sbatch: found %q; want a job's number", cli.Brief(out))
 	}
-	return rec.Write(fileSubmitted, s)
+	return rec.Write(record.FileSubmitted, s)
 }
 
 func (b *Backend) options(rec record.Record, r job.Request) []string {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"floe/internal/job"
+	"floe/internal/job/cli"
 	"floe/internal/job/record"
 )
 
@@ -27,25 +28,17 @@ func (b *Backend) Status(ctx context.Context, name string) (job.Status, error) {
 	if err != nil {
 		return job.Status{}, err
 	}
-	var s job.Status
-	if ok, err := rec.Read(fileEnd, &s); ok || err != nil {
-		return s, err
-	}
-	r, err := rec.Request()
-	if err != nil {
-		return job.Status{}, err
-	}
-	was, ok, err := b.find(ctx, rec, r.SpecSHA256)
-	if err != nil || !ok {
-		return job.Status{Name: name, State: job.Pending, Reason: "claimed, not submitted"}, err
-	}
-	if s, err = b.ask(ctx, rec, was); err != nil {
-		return s, err
-	}
-	if s.State.Final() {
-		err = rec.Write(fileEnd, s)
-	}
-	return s, err
+	return rec.Status(func() (job.Status, error) {
+		r, err := rec.Request()
+		if err != nil {
+			return job.Status{}, err
+		}
+		was, ok, err := b.find(ctx, rec, r.SpecSHA256)
+		if err != nil || !ok {
+			return rec.Claimed(), err
+		}
+		return b.ask(ctx, rec, was)
+	})
 }
 
 // ask asks the controller; a job that it has forgotten is told by what the job
@@ -56,7 +49,7 @@ func (b *Backend) ask(ctx context.Context, rec record.Record, was submitted) (jo
 	if err == nil {
 		return read(rec.Name, was.ID, out)
 	}
-	if failed, ok := errors.AsType[*callError](err); !ok || !strings.Contains(failed.said, "Invalid job id") {
+	if failed, ok := errors.AsType[*cli.Error](err); !ok || !strings.Contains(failed.Said, "Invalid job id") {
 		return job.Status{}, err
 	}
 	s := job.Status{Name: rec.Name, Where: "Slurm job " + id, Started: was.Time, Ended: time.Now().UTC()}
@@ -86,7 +79,7 @@ func read(name string, id int, out string) (job.Status, error) {
 		}
 	}
 	if f["JobState"] == "" {
-		return job.Status{}, fmt.Errorf("scontrol: found no JobState in %q", brief(out))
+		return job.Status{}, fmt.Errorf("scontrol: found no JobState in %q", cli.Brief(out))
 	}
 	s := job.Status{Name: name, Where: fmt.Sprintf("Slurm job %d", id), Started: clock(f["StartTime"])}
 	if f["BatchHost"] != "" {

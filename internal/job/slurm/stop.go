@@ -22,15 +22,18 @@ func (b *Backend) Stop(ctx context.Context, name string, grace time.Duration) er
 	if err != nil {
 		return err
 	}
-	was, forbidden, err := b.forbid(ctx, rec)
+	var was submitted
+	forbidden, err := rec.Forbid(func(rec record.Record) (ok bool, err error) {
+		r, err := rec.Request()
+		if err == nil {
+			was, ok, err = b.find(ctx, rec, r.SpecSHA256)
+		}
+		return ok, err
+	})
 	if forbidden || err != nil {
 		return err
 	}
-	id := strconv.Itoa(was.ID)
-	gone := func(ctx context.Context) (bool, error) {
-		s, err := b.Status(ctx, name)
-		return s.State.Final(), err
-	}
+	id, gone := strconv.Itoa(was.ID), record.Gone(b, name)
 	s, err := b.Status(ctx, name)
 	if err != nil || s.State.Final() {
 		return err
@@ -57,24 +60,4 @@ func (b *Backend) Stop(ctx context.Context, name string, grace time.Duration) er
 		}
 	}
 	return fmt.Errorf("%s, Slurm job %s, is still there %s after it was cancelled", name, id, goneWithin)
-}
-
-// forbid makes sure that an attempt which was not submitted never will be.
-func (b *Backend) forbid(ctx context.Context, rec record.Record) (was submitted, forbidden bool, err error) {
-	unlock, err := rec.Lock()
-	if err != nil {
-		return was, false, err
-	}
-	defer unlock()
-	r, err := rec.Request()
-	if err != nil {
-		return was, false, err
-	}
-	was, ok, err := b.find(ctx, rec, r.SpecSHA256)
-	if ok || err != nil {
-		return was, false, err
-	}
-	code, now := job.ExitTerm, time.Now().UTC()
-	s := job.Status{Name: rec.Name, State: job.Ended, ExitCode: &code, Reason: "stopped before it was submitted", Started: now, Ended: now}
-	return was, true, errors.Join(rec.Write(fileEnd, s), rec.Write(fileSubmitted, submitted{Time: now}))
 }
