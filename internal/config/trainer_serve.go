@@ -11,7 +11,7 @@ import (
 
 // ownServer are settings of servers that floe starts, theirs those of others'.
 var (
-	ownServer = []string{"program", "args", "context", "parallel", "memory", "reasoning", "idle_minutes", "start_minutes"}
+	ownServer = []string{"program", "args", "context", "parallel", "memory", "reasoning", "sleep", "idle_minutes", "start_minutes"}
 	theirs    = []string{"endpoint", "model", "load", "folder"}
 )
 

@@ -167,6 +167,7 @@ type ServeSpec struct {
 	Memory    float64  `json:"memory" yaml:"memory" default:"0" min:"0" max:"1" doc:"Share of the GPU's memory; 0 leaves it to the server."`
 	Adapters  int      `json:"adapters" yaml:"adapters" default:"4" min:"1" max:"512" doc:"Checkpoints loaded at one time beside the base model, under tuning lora."`
 	Reasoning string   `json:"reasoning,omitempty" yaml:"reasoning" doc:"The server's parser of what a model thinks, such as qwen3."`
+	Sleep     bool     `json:"sleep" yaml:"sleep" default:"false" doc:"With one device, a server in the way of another sleeps instead of ending, its weights in main memory: for base model and whole checkpoints in turn. Needs a GPU."`
 	Idle      int      `json:"idle_minutes" yaml:"idle_minutes" default:"10" min:"0" max:"10080" doc:"How long a server that nobody asks stays."`
 	Start     int      `json:"start_minutes" yaml:"start_minutes" default:"20" min:"1" max:"1440" doc:"Longest start of a server."`
 

@@ -109,6 +109,30 @@ func TestOnOneDeviceOneServerIsAtWork(t *testing.T) {
 	}
 }
 
+func TestAServerThatCanSleepMakesWayAsleep(t *testing.T) {
+	w := newWorker(t, true)
+	p := w.pool()
+	sleeping := want(1)
+	sleeping.Serve.Sleep = true
+	base := used(t, p, sleeping)
+	pid := pidIn(t, says(t, base))
+	base.Done(false)
+	whole := used(t, p, full(sleeping, w.checkpoint("whole")))
+	other := pidIn(t, says(t, whole))
+	if _, trouble := call(base); trouble == nil || !alive(pid) {
+		t.Errorf("the server that made way lives: %t, and is awake: %t", alive(pid), trouble == nil)
+	}
+	whole.Done(false)
+	woken := begin(t.Context(), p, sleeping)
+	if again := pidIn(t, says(t, woken.got(t))); again != pid || !woken.has("waking server") {
+		t.Errorf("process %d answers, and not %d; told %q", again, pid, woken.notes)
+	}
+	woken.use.Done(false)
+	if err := p.Clear(t.Context()); err != nil || alive(pid) || alive(other) {
+		t.Errorf("%v; for a training live the one awake: %t, the one asleep: %t", err, alive(pid), alive(other))
+	}
+}
+
 func TestADeviceIsClearedForATraining(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		w := newWorker(t, exclusive)

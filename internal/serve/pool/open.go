@@ -32,7 +32,7 @@ func (p *Pool) own(ctx context.Context, w Want, report func(string)) (*server, *
 		}
 		s = p.taken(settings.Name, settings.Name, settings.Model, true)
 		if s.Server == nil {
-			s.Server, s.places = opened, settings.MaxAdapters
+			s.Server, s.places, s.sleeps = opened, settings.MaxAdapters, settings.Sleep
 		}
 		s.idleFor = time.Duration(w.Serve.Idle) * time.Minute
 		return true, ""
@@ -70,7 +70,7 @@ func (p *Pool) serverOf(w Want) (serve.Settings, error) {
 		Name: "unnamed", Kind: w.Serve.Kind, Model: t.Model.URI, Revision: t.Model.Revision,
 		Command: w.Serve.Program, Args: w.Serve.Args, GPUs: p.settings.GPUs,
 		Context: cmp.Or(w.Serve.Context, w.Tokens), Parallel: w.Serve.Parallel, MemoryShare: w.Serve.Memory,
-		Reasoning: w.Serve.Reasoning, StartWithin: longestStart,
+		Reasoning: w.Serve.Reasoning, Sleep: w.Serve.Sleep, StartWithin: longestStart,
 	}
 	switch {
 	case w.Checkpoint != nil && w.Full:

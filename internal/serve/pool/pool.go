@@ -23,7 +23,7 @@ type Settings struct {
 	Local     serve.Local        // starts servers; its folder is of this worker alone
 	Directory endpoint.Directory // knows servers that others run
 	// Exclusive says that there is one device: before a server starts, all others of
-	// this worker are stopped, and one in use is waited for.
+	// this worker are stopped or put to sleep, and one in use is waited for.
 	Exclusive bool
 	// Guest says that the servers are those of a worker beside us: its are used too, and
 	// only what it does not hold is ever stopped. It excludes Exclusive.
@@ -145,7 +145,7 @@ func (p *Pool) Clear(ctx context.Context) error {
 		return err
 	}
 	defer leave()
-	return p.stopOthers(ctx, nil)
+	return p.stopAll(ctx)
 }
 
 // Close lets all servers go without stopping them, for the next worker to adopt; a

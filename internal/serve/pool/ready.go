@@ -61,9 +61,10 @@ func (p *Pool) once(ctx context.Context, s *server, w Want, report func(string))
 }
 
 // ended makes of trouble with the first question that of a server that cannot start,
-// where it is ours and has not got over it: it is to hold no device.
+// where it is ours and has not got over it: it is to hold no device. Of one that can
+// sleep it is not known whether it woke.
 func ended(ctx context.Context, s *server, err error) error {
-	if s.own && s.Health(ctx) != nil {
+	if s.own && (s.sleeps || s.Health(ctx) != nil) {
 		return &startError{err}
 	}
 	return err

@@ -18,8 +18,11 @@ type server struct {
 	what    string // its base model, for people
 	own     bool   // the pool starts and ends it
 	places  int    // for checkpoints; 0: none is loaded
+	sleeps  bool   // can sleep
 	idleFor time.Duration
 	token   chan struct{}
+
+	asleep bool // guarded by the token
 
 	users  int
 	loaded map[string]*place // by served name
@@ -103,6 +106,33 @@ func (p *Pool) endUnused(s *server) {
 
 // stop ends a server that nobody uses; one that somebody uses stays.
 func (p *Pool) stop(ctx context.Context, s *server) error {
+	return p.unlessUsed(ctx, s, func() error {
+		s.asleep = false
+		if p.settings.Guest {
+			return s.Leave(ctx, stopGrace)
+		}
+		return s.Stop(ctx, stopGrace)
+	})
+}
+
+// rest takes a server that nobody uses off the device: asleep where it can, and
+// ended where not.
+func (p *Pool) rest(ctx context.Context, s *server) error {
+	slept := false
+	err := p.unlessUsed(ctx, s, func() error {
+		if s.sleeps && !s.asleep && s.Health(ctx) == nil {
+			s.asleep = s.Sleep(ctx) == nil
+		}
+		slept = s.asleep
+		return nil
+	})
+	if err != nil || slept {
+		return err
+	}
+	return p.stop(ctx, s)
+}
+
+func (p *Pool) unlessUsed(ctx context.Context, s *server, do func() error) error {
 	if err := s.hold(ctx); err != nil {
 		return err
 	}
@@ -113,29 +143,43 @@ func (p *Pool) stop(ctx context.Context, s *server) error {
 	if used {
 		return nil
 	}
-	if p.settings.Guest {
-		return s.Leave(ctx, stopGrace)
-	}
-	return s.Stop(ctx, stopGrace)
+	return do()
 }
 
-// stopOthers ends every server of this worker but one, whoever has started it.
-func (p *Pool) stopOthers(ctx context.Context, but *server) error {
+// others are the servers of ours but one.
+func (p *Pool) others(but *server) []*server {
 	p.mu.Lock()
-	var others []*server
+	defer p.mu.Unlock()
+	var all []*server
 	for _, s := range p.servers {
 		if s != but && s.own {
-			s.stay()
-			others = append(others, s)
+			all = append(all, s)
 		}
 	}
-	p.mu.Unlock()
+	return all
+}
+
+// clear takes every server of this worker off the device but one, whoever has
+// started it. Those that this pool has put to sleep may stay.
+func (p *Pool) clear(ctx context.Context, but *server) error {
+	stays := map[string]bool{but.name: true}
 	var errs []error
-	for _, s := range others {
+	for _, s := range p.others(but) {
+		errs = append(errs, p.rest(ctx, s))
+		stays[s.name] = s.sleeps
+	}
+	sweep := p.settings.Local.Sweep(ctx, "", func(name string) bool { return stays[name] }, stopGrace)
+	return errors.Join(append(errs, sweep)...)
+}
+
+// stopAll ends every server of this worker, whoever has started it.
+func (p *Pool) stopAll(ctx context.Context) error {
+	var errs []error
+	for _, s := range p.others(nil) {
 		errs = append(errs, p.stop(ctx, s))
 	}
-	keep := func(name string) bool { return but != nil && name == but.name }
-	return errors.Join(append(errs, p.settings.Local.Sweep(ctx, "", keep, stopGrace))...)
+	sweep := p.settings.Local.Sweep(ctx, "", func(string) bool { return false }, stopGrace)
+	return errors.Join(append(errs, sweep)...)
 }
 
 // startError is a server that could not be brought to answer.
@@ -147,12 +191,17 @@ func (e *startError) Unwrap() error { return e.err }
 
 // start has a server of ours answer. The caller holds it.
 func (p *Pool) start(ctx context.Context, s *server, within time.Duration, report func(string)) error {
-	if s.Health(ctx) == nil {
+	if !s.asleep && s.Health(ctx) == nil {
 		return nil
 	}
 	if p.settings.Exclusive {
-		if err := telling(report, "clearing the device for server "+s.name, func() error { return p.stopOthers(ctx, s) }); err != nil {
+		if err := telling(report, "clearing the device for server "+s.name, func() error { return p.clear(ctx, s) }); err != nil {
 			return err
+		}
+	}
+	if s.asleep {
+		if err := telling(report, "waking server "+s.name, func() error { return p.wake(ctx, s) }); err != nil {
+			return &startError{err}
 		}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("server %s was not ready within %s", s.name, within))
@@ -162,6 +211,19 @@ func (p *Pool) start(ctx context.Context, s *server, within time.Duration, repor
 		return &startError{err}
 	}
 	return nil
+}
+
+// wake ends a server that it cannot wake, so that it is started anew.
+func (p *Pool) wake(ctx context.Context, s *server) error {
+	err := s.Wake(ctx)
+	if err != nil && ctx.Err() == nil {
+		p.settings.Log.Warn("a server could not be woken, and is started again", "server", s.name, "error", err)
+		err = s.Stop(ctx, stopGrace)
+	}
+	if err == nil {
+		s.asleep = false
+	}
+	return err
 }
 
 const tellEvery = 10 * time.Second
