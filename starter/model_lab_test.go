@@ -58,7 +58,7 @@ func openLab(t *testing.T, env ...string) *lab {
 	l.machine = boot(t, append(env, skill.EnvDiary+"="+l.path("diary"), skill.EnvHold+"="+l.path("hold"), trainjob.EnvGo+"="+l.path("go"))...)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the diary:\n%s\nthe services said:\n%s", l.diaryText(), l.log)
+			t.Logf("the diary:\n%s\nthe services said:\n%s\nthe worker's log ends:\n%s", l.diaryText(), l.log, l.workerLog())
 		}
 	})
 	return l
@@ -66,12 +66,23 @@ func openLab(t *testing.T, env ...string) *lab {
 
 func (l *lab) path(name string) string { return filepath.Join(l.dir, name) }
 
+// diaryText is the diary without the many tasks that were answered.
 func (l *lab) diaryText() string {
-	body, err := os.ReadFile(l.path("diary"))
+	var b strings.Builder
+	for _, e := range skill.Diary(l.t, l.path("diary")) {
+		if e.Event != skill.EventAnswer {
+			fmt.Fprintf(&b, "%+v\n", e)
+		}
+	}
+	return b.String()
+}
+
+func (l *lab) workerLog() string {
+	body, err := os.ReadFile(filepath.Join(l.data, "logs", "worker.log"))
 	if err != nil {
 		return err.Error()
 	}
-	return string(body)
+	return string(body[max(0, len(body)-8<<10):])
 }
 
 // of are the entries of the diary of some kinds of events.
@@ -88,10 +99,10 @@ func (l *lab) of(events ...string) []skill.Entry {
 	return some
 }
 
-// touch makes a file that trainers and servers look for.
-func (l *lab) touch(name string) {
+// tell writes a file that trainers and servers look for.
+func (l *lab) tell(name, text string) {
 	l.t.Helper()
-	if err := os.WriteFile(l.path(name), nil, 0o600); err != nil {
+	if err := os.WriteFile(l.path(name), []byte(text), 0o600); err != nil {
 		l.t.Fatal(err)
 	}
 }

@@ -9,14 +9,16 @@ import (
 	"floe/internal/serve/servetest"
 )
 
-// EnvHold names a file: while it is there, tasks and designs get no answer.
+// EnvHold names a file that says which questions get no answer for as long as it
+// says so: EventAnswer for tasks, EventDesign for designs.
 const EnvHold = "SKILL_HOLD"
 
-// held waits until questions are answered.
-func held() {
+// held waits until questions of a kind are answered.
+func held(event string) {
 	name := os.Getenv(EnvHold)
 	for name != "" {
-		if _, err := os.Stat(name); err != nil { //nolint:gosec // the test that started us named it
+		text, err := os.ReadFile(name) //nolint:gosec // the test that started us named it
+		if err != nil || string(text) != event {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -41,7 +43,7 @@ func Answer(q servetest.Question) string {
 		prompt = q.Messages[0].Content // later ones are of a repair, which has the same answer
 	}
 	if text, ok := s.design(prompt); ok {
-		held()
+		held(EventDesign)
 		write(Entry{Event: EventDesign, Model: q.Model, Skill: float64(s)})
 		return text
 	}
@@ -49,7 +51,7 @@ func Answer(q servetest.Question) string {
 	if !ok {
 		return "I am but a number."
 	}
-	held()
+	held(EventAnswer)
 	text, err := s.Solve(e, p, prompt+"/"+sampling(q.Body))
 	if err != nil {
 		panic(err)
