@@ -183,6 +183,7 @@ func FuzzLoadSweep(f *testing.F) {
 	f.Add([]byte("name: s\nbase: {rounds: 1}\narms: {a: {designer.context: V1}}\nmatrix: {seed: [1]}\n"))
 	f.Add([]byte("name: s\nbase: x.yaml\nseeds: [1, 2]\nexclude:\n  - {arm: a, seed: 1}\ninclude:\n  - {arm: b, set: {a.b.: 3}}\n"))
 	f.Add([]byte("name: s\nbase: {trainer: 3}\narms: {a: {trainer.rollouts: 4}}\n"))
+	f.Add([]byte(llmBase + "arms:\n  a: {job: {backend: process}, designer.kind: fixed}\nmatrix: {trainer.recipe.trl.vllm_sleep: [true, false]}\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		s, err := config.LoadSweep("s.yaml", src, func(string) ([]byte, error) { return []byte("rounds: 1"), nil }, lookupPond)
 		var faults *config.Faults

@@ -175,6 +175,9 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Add([]byte(base), "curriculum.sizes={3x3: {data_ratio: 1}}")
 	f.Add([]byte(base), "trainer=[")
+	f.Add([]byte(llm), "trainer.kind=verl")
+	f.Add([]byte(llm), "job={backend: slurm, hours: 1.5, env: [A=b], slurm: {setup: \"a\\nB=c\", options: [x, x]}}")
+	f.Add([]byte(llm), "serve={kind: external, endpoint: lab, load: true, folder: /f}")
 	f.Fuzz(func(t *testing.T, src []byte, set string) {
 		for _, sets := range [][]string{nil, {set}} {
 			spec, err := config.Load("f.yaml", src, sets, lookup)
