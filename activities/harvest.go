@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"time"
 
 	"floe/internal/artifact"
 	"floe/internal/checkpoint"
@@ -35,7 +36,9 @@ func (a *Activities) harvest(ctx context.Context, t training, c course.Job, p pl
 		Answers: v.Result.RewardState.Answers, Within: v.Result.RewardState.Within,
 		Checkpoint: &experiment.Checkpoint{Kind: v.Manifest.Kind, Step: v.Manifest.Step, ManifestSHA256: v.Result.ManifestSHA256},
 	}
-	said, err := jsonFiles(FileModel, found, FileTraining, trainingOf(t, c.Spec, *v.Result, metrics), FileHistory, history)
+	training := trainingOf(t, c.Spec, *v.Result, metrics)
+	training.Job = jobOf(t.in.Spec, *v.Result, history, metrics)
+	said, err := jsonFiles(FileModel, found, FileTraining, training, FileHistory, history)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +50,7 @@ func (a *Activities) harvest(ctx context.Context, t training, c course.Job, p pl
 		}
 		out = append(out, some...)
 	}
-	return append(out, backendLogs(ctx, c, history)...), nil
+	return append(out, backendLogs(ctx, c, history, where)...), nil
 }
 
 // whole is a checkpoint, file by file, below checkpoint.Prefix.
@@ -81,16 +84,42 @@ func copies(where job.Files, pattern string) ([]artifact.Body, error) {
 	return out, nil
 }
 
-// backendLogs is what the attempts printed, as far as the back end still knows it. A
-// log that is gone costs the log, not the training.
-func backendLogs(ctx context.Context, c course.Job, history course.History) []artifact.Body {
+// backendLogs is what the attempts printed, as far as the back end still knows it and
+// the trainer has not kept the same. A log that is gone costs the log, not the training.
+func backendLogs(ctx context.Context, c course.Job, history course.History, where job.Files) []artifact.Body {
 	var out []artifact.Body
 	for _, at := range history.Attempts {
 		var log bytes.Buffer
-		err := c.Backend.Logs(ctx, at.Name(), job.LogOptions{}, &log)
-		if err == nil && log.Len() > 0 {
-			out = append(out, artifact.Bytes("log/"+at.Name()+".backend.log", log.Bytes()))
+		if err := c.Backend.Logs(ctx, at.Name(), job.LogOptions{}, &log); err != nil || log.Len() == 0 {
+			continue
 		}
+		if kept, err := fs.ReadFile(where, fmt.Sprintf("log/a%d.log", at.Number)); err == nil && bytes.Equal(kept, log.Bytes()) {
+			continue
+		}
+		out = append(out, artifact.Bytes("log/"+at.Name()+".backend.log", log.Bytes()))
+	}
+	return out
+}
+
+// jobOf is where and how a training ran.
+func jobOf(s experiment.Spec, r job.Result, history course.History, metrics []job.Metrics) *experiment.TrainingJob {
+	out := &experiment.TrainingJob{
+		Backend: s.Job.Backend, Device: r.Device, GPUs: s.Job.GPUs, Attempts: len(history.Attempts),
+		GPUSeconds: history.GPUTime(time.Now()).Seconds(), Checkpoint: r.ManifestSHA256, Versions: r.Versions,
+	}
+	if r.PeakMemoryBytes != nil {
+		out.PeakMemoryBytes = *r.PeakMemoryBytes
+	}
+	var tokens, seconds float64
+	for _, m := range metrics {
+		rate, took := m.Data["tokens_per_second"], m.Data["step_seconds"]
+		if rate != nil && took != nil {
+			tokens += *rate * *took
+			seconds += *took
+		}
+	}
+	if seconds > 0 {
+		out.TokensPerSecond = tokens / seconds
 	}
 	return out
 }

@@ -44,7 +44,7 @@ func (l *logged) follow(name string) {
 	}
 	l.following[name] = true
 	l.wg.Go(func() {
-		w := &lines{tell: func(line string) { activity.GetLogger(l.ctx).Info(line, "job", name) }}
+		w := &lines{tell: func(line string) { activity.GetLogger(l.ctx).Info(line) }}
 		if err := l.Backend.Logs(l.ctx, name, job.LogOptions{Follow: true}, w); err != nil && l.ctx.Err() == nil {
 			activity.GetLogger(l.ctx).Warn("the log of a job is not followed any more", "job", name, "error", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"floe/internal/checkpoint"
 	"floe/internal/experiment"
 	"floe/internal/job"
+	"floe/internal/job/course"
 	"floe/internal/job/files"
 	"floe/internal/job/order"
 )
@@ -169,6 +170,19 @@ func (p place) remove(ctx context.Context) error {
 		err = errors.Join(err, p.store.Delete(ctx, o.Key))
 	}
 	return err
+}
+
+// recordKey is where the history of a step's attempts is in the store.
+func recordKey(step experiment.StepID) string { return "jobs/records/" + step.Key + ".json" }
+
+// JobHistory is what became of the attempts at a step's job so far; without attempts
+// if there were none.
+func JobHistory(ctx context.Context, store artifact.Store, step experiment.StepID) (course.History, error) {
+	body, err := record{store, recordKey(step)}.Load(ctx)
+	if err != nil {
+		return course.History{}, err
+	}
+	return course.ReadHistory(body)
 }
 
 // record keeps the history of a job's attempts in the store.

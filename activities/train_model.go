@@ -140,7 +140,7 @@ func (a *Activities) course(ctx context.Context, step experiment.StepID, t train
 	p.job, p.spec = order.Name(step, digest), body
 	c := course.Job{
 		Backend: backend, Files: p.files(ctx), Spec: spec, Digest: digest,
-		Request: p.request(s, digest), Record: record{a.Steps.Store, "jobs/records/" + step.Key + ".json"},
+		Request: p.request(s, digest), Record: record{a.Steps.Store, recordKey(step)},
 		Work:     a.claimant(ctx, t.in.Where).Work,
 		Attempts: s.Limits.Attempts, Resumes: s.Job.Resumes,
 		Patience: job.Patience{Least: time.Duration(s.Job.Hang * float64(time.Minute))},

@@ -48,6 +48,22 @@ type Training struct {
 	Rollouts  int64           `json:"rollouts"`  // answers sampled
 	Decisions int64           `json:"decisions"` // policy decisions: equal samples are not equal compute
 	Curve     []TrainingPoint `json:"curve"`
+	Job       *TrainingJob    `json:"job,omitempty"` // nil: trained in this program
+}
+
+// TrainingJob is where and how a training ran that was a job.
+type TrainingJob struct {
+	Backend         string  `json:"backend"`
+	Device          string  `json:"device"` // as the trainer named it
+	GPUs            int     `json:"gpus"`   // of each attempt
+	Attempts        int     `json:"attempts"`
+	GPUSeconds      float64 `json:"gpu_seconds"` // of all attempts, times GPUs
+	PeakMemoryBytes int64   `json:"peak_memory_bytes,omitempty"`
+	// TokensPerSecond are tokens sampled over the time of the steps that sampled
+	// them; 0 where the trainer did not measure it.
+	TokensPerSecond float64           `json:"tokens_per_second,omitempty"`
+	Checkpoint      string            `json:"checkpoint"` // sha256 of its manifest
+	Versions        map[string]string `json:"versions,omitempty"`
 }
 
 // TrainingPoint is one logged point of a training curve.

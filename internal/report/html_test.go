@@ -219,6 +219,30 @@ func TestPageAndTextShowTheSameFigures(t *testing.T) {
 	}
 }
 
+func TestTrainingsThatWereJobsSayWhereTheyRan(t *testing.T) {
+	r := fixture(t)
+	if page := htmlOf(t, r); strings.Contains(page, "Jobs, round by round") {
+		t.Error("the embedded policy has jobs")
+	}
+	for i := range r.Rounds {
+		if r.Rounds[i].Training != nil {
+			own := *r.Rounds[i].Training
+			own.Job = &experiment.TrainingJob{
+				Backend: "slurm", Device: "<a GPU of 80 GB>", GPUs: 2, Attempts: 3, GPUSeconds: 9000,
+				PeakMemoryBytes: 61_200_000_000, Checkpoint: strings.Repeat("ab", 32),
+			}
+			r.Rounds[i].Training = &own
+		}
+	}
+	page := htmlOf(t, r)
+	wellFormed(t, page)
+	for _, want := range []string{"Jobs, round by round", "slurm", "&lt;a GPU of 80 GB&gt;", "2.5", "61.2", "–", "abababababab"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+}
+
 func TestMissingPiecesAreNamed(t *testing.T) {
 	for name, want := range map[string][]string{
 		"nothing":          {"Nothing has been validated yet.", "No step has finished yet.", "untrained policy has not been measured"},

@@ -18,12 +18,14 @@ var trainingPanel = panel{
 	Template: `
 <div class="pair">{{range .Figures}}{{template "figure" .}}{{end}}</div>
 {{template "table" .Summary}}
+{{with .Jobs}}{{template "table" .}}{{end}}
 {{template "numbers" .Points}}`,
 }
 
 type trainingData struct {
 	Figures []figure
 	Summary table
+	Jobs    *table // nil: none was a job
 	Points  table
 }
 
@@ -51,7 +53,7 @@ func trainingModel(r experiment.Results) any {
 	if len(trained) == 0 {
 		return nil
 	}
-	d := trainingData{Summary: trainingSummary(trained), Points: trainingPoints(trained)}
+	d := trainingData{Summary: trainingSummary(trained), Jobs: trainingJobs(trained), Points: trainingPoints(trained)}
 	for _, s := range signals {
 		d.Figures = append(d.Figures, figure{SVG: s.draw(trained), Title: s.name})
 	}
@@ -228,4 +230,44 @@ func trainingPoints(rounds []experiment.RoundResult) table {
 		}
 	}
 	return t
+}
+
+// trainingJobs says where trainings ran that were jobs; nil if none was.
+func trainingJobs(rounds []experiment.RoundResult) *table {
+	t := table{
+		Caption: "Jobs, round by round",
+		Cols: []heading{
+			leftHeading("round"), leftHeading("back end"), leftHeading("device"),
+			{Text: "GPUs"},
+			{Text: "attempts"},
+			{Text: "GPU-hours"},
+			{Text: "peak memory, GB"},
+			{Text: "tokens/s"},
+			leftHeading("checkpoint"),
+		},
+	}
+	for _, round := range rounds {
+		j := round.Training.Job
+		if j == nil {
+			continue
+		}
+		t.Rows = append(t.Rows, []cell{
+			rowHead(roundLabel(round.Round)), {Text: j.Backend, Class: "left"}, {Text: j.Device, Class: "left"},
+			plain(count(j.GPUs)), plain(count(j.Attempts)), plain(decimals(j.GPUSeconds/3600, 2)),
+			plain(measured(float64(j.PeakMemoryBytes)/1e9, 1)), plain(measured(j.TokensPerSecond, 0)),
+			{Text: j.Checkpoint[:min(12, len(j.Checkpoint))], Class: "left"},
+		})
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return &t
+}
+
+// measured is a number that is 0 where nobody measured it.
+func measured(x float64, places int) string {
+	if x == 0 {
+		return "–"
+	}
+	return decimals(x, places)
 }
