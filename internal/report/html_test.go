@@ -220,7 +220,7 @@ func TestPageAndTextShowTheSameFigures(t *testing.T) {
 }
 
 func TestTrainingsThatWereJobsSayWhereTheyRan(t *testing.T) {
-	r := fixture(t)
+	r := fixture()
 	if page := htmlOf(t, r); strings.Contains(page, "Jobs, round by round") {
 		t.Error("the embedded policy has jobs")
 	}
