@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 func (b *Backend) call(what string, argv []string, v placeholders) cli.Call {
 	return cli.Call{
 		Name: what + " command", Argv: fill(argv, v), Within: b.settings.Timeout,
-		Env: append(os.Environ(), v.many["env"]...), // for scripts that pass them on
+		Env: append(job.Inherited(), v.many["env"]...), // for scripts that pass them on
 	}
 }
 

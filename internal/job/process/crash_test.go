@@ -251,8 +251,9 @@ func TestAnAttemptIsStoppedWhenItsTimeIsUp(t *testing.T) {
 
 func TestVariablesAreKeptInNoFile(t *testing.T) {
 	t.Setenv("SOME_TOKEN", "in-the-workers-environment")
+	t.Setenv("OPENAI_API_KEY", "a-key-of-the-worker-alone")
 	root := t.TempDir()
-	r := shell(t, "discreet", `printf '%s %s' "$SOME_TOKEN" "$MORE" > "$FLOE_JOB_DIR/said"`)
+	r := shell(t, "discreet", `printf '%s %s%s' "$SOME_TOKEN" "$MORE" "$OPENAI_API_KEY" > "$FLOE_JOB_DIR/said"`)
 	r.Env = []job.Var{{Name: "MORE", Value: "in-the-request"}}
 	b := open(t, root)
 	if _, err := b.Submit(t.Context(), r); err != nil {
@@ -260,7 +261,7 @@ func TestVariablesAreKeptInNoFile(t *testing.T) {
 	}
 	end(t, b, r)
 	if said, err := os.ReadFile(filepath.Join(r.Dir, "said")); err != nil || string(said) != "in-the-workers-environment in-the-request" {
-		t.Errorf("the program has the variables %q, %v; want both", said, err)
+		t.Errorf("the program has the variables %q, %v; want both, and no key of the worker's own", said, err)
 	}
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -111,7 +111,7 @@ func (b *Backend) start(ctx context.Context, rec record.Record, r job.Request) (
 	defer func() { _ = log.Close() }() // the supervisor has its own
 	argv := append(b.settings.Supervisor[1:len(b.settings.Supervisor):len(b.settings.Supervisor)], rec.Dir)
 	cmd := exec.Command(b.settings.Supervisor[0], argv...) //nolint:gosec // ours; without the context, which it must outlive
-	cmd.Env = os.Environ()
+	cmd.Env = job.Inherited()
 	for _, v := range r.Environ() {
 		cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
 	}

@@ -2,9 +2,9 @@ package slurm
 
 import (
 	"context"
-	"os"
 	"strings"
 
+	"floe/internal/job"
 	"floe/internal/job/cli"
 )
 
@@ -21,7 +21,7 @@ func (b *Backend) call(ctx context.Context, input, name string, args ...string) 
 // runs in a job of Slurm: sbatch would take it for options.
 func environ() []string {
 	var env []string
-	for _, pair := range os.Environ() {
+	for _, pair := range job.Inherited() {
 		name, _, _ := strings.Cut(pair, "=")
 		if strings.HasPrefix(name, "SLURM_") && name != "SLURM_CONF" && name != "SLURM_CLUSTERS" {
 			continue
