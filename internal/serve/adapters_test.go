@@ -1,13 +1,12 @@
 package serve_test
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"floe/internal/job"
 	"floe/internal/serve"
@@ -103,90 +102,14 @@ func TestAServerSleepsAndWakesAndIsWokenByWhoAdoptsIt(t *testing.T) {
 	}
 }
 
-func fleet(t *testing.T, s serve.Settings, exclusive bool) *serve.Fleet {
-	t.Helper()
-	l, err := local(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := serve.NewFleet(s, exclusive, l.Server)
-	t.Cleanup(func() {
-		if err := f.Stop(context.Background(), time.Second); err != nil {
-			t.Error(err)
-		}
-	})
-	return f
-}
-
-func TestBaseAndCheckpointsAnswerSideBySide(t *testing.T) {
-	for _, c := range []struct {
-		kind     string
-		settings func(string) serve.Settings
-		servers  int
-	}{{"vllm", adapting, 2}, {"llamacpp", settings, 3}} {
-		t.Run(c.kind, func(t *testing.T) {
-			f := fleet(t, c.settings(c.kind), false)
-			round, whole := checkpoint(t, "round-1"), checkpoint(t, "round-2")
-			base, err := f.Base(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			adapter, err := f.Adapter(t.Context(), round)
-			if err != nil {
-				t.Fatal(err)
-			}
-			full, err := f.Full(t.Context(), whole)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pids := map[int]bool{}
-			for _, m := range []struct {
-				served serve.Served
-				says   string
-			}{{base, "model /models/base"}, {adapter, round.Dir}, {full, "model " + whole.Dir}} {
-				said := says(t, m.served)
-				pids[pidIn(t, said)] = true
-				if !strings.Contains(said, m.says) {
-					t.Errorf("%s answers %s; want %s", m.served.Model, said, m.says)
-				}
-			}
-			if len(pids) != c.servers {
-				t.Errorf("%d servers; want %d", len(pids), c.servers)
-			}
-			if err := f.Stop(t.Context(), time.Second); err != nil {
-				t.Fatal(err)
-			}
-			for pid := range pids {
-				if alive(pid) {
-					t.Errorf("process %d lives after its fleet was stopped", pid)
-				}
-			}
-		})
-	}
-}
-
-func TestOnOneGPUOneServerIsAwakeAtATime(t *testing.T) {
-	for kind, sleeps := range map[string]bool{"vllm": true, "llamacpp": false} {
+func TestAServerThatTakesNoAdapterWhileItRunsIsStartedWithOne(t *testing.T) {
+	for kind, flag := range map[string]string{"llamacpp": "--lora", "llamacpp-python": "--lora_path"} {
 		s := settings(kind)
-		s.Sleep = sleeps
-		f := fleet(t, s, true)
-		whole := checkpoint(t, "round-1")
-		base, err := f.Base(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		first := pidIn(t, says(t, base))
-		if _, err := f.Full(t.Context(), whole); err != nil {
-			t.Fatal(err)
-		}
-		if alive(first) != sleeps {
-			t.Errorf("%s: the base's server lives: %t; want %t", kind, alive(first), sleeps)
-		}
-		if base, err = f.Base(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if again := pidIn(t, says(t, base)); (again == first) != sleeps {
-			t.Errorf("%s: woken %t; want %t", kind, again == first, sleeps)
+		s.Adapter = "/models/adapter.gguf"
+		server := opened(t, t.TempDir(), s)
+		started(t, server)
+		if said := says(t, server.Base()); !strings.Contains(said, fmt.Sprintf("%q %q", flag, s.Adapter)) {
+			t.Errorf("%s: %s", kind, said)
 		}
 	}
 }

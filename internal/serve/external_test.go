@@ -1,7 +1,6 @@
 package serve_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -83,26 +82,6 @@ func TestAServerOfOthersIsProvenAndNotTouched(t *testing.T) {
 	}
 	if err := errors.Join(s.Unload(t.Context(), c.Name()), s.Release(), s.Stop(t.Context(), 0)); err != nil || says(t, s.Base()) != "qwen" {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestAFleetOfAServerOfOthersServesWhatIsThere(t *testing.T) {
-	c, absent := checkpoint(t, "round-1"), checkpoint(t, "round-2")
-	url := theirs(t, true, map[string]string{"qwen": "", c.Name(): ""})
-	x := external(t, url, serve.External{Model: "qwen"})
-	f := serve.NewFleet(serve.Settings{Name: "theirs"}, false, func(serve.Settings) (serve.Server, error) { return x, nil })
-	base, err := f.Base(t.Context())
-	if err != nil || says(t, base) != "qwen" {
-		t.Errorf("%+v, %v", base, err)
-	}
-	for _, serves := range []func(context.Context, serve.Checkpoint) (serve.Served, error){f.Adapter, f.Full} {
-		served, err := serves(t.Context(), c)
-		if err != nil || says(t, served) != c.Name() {
-			t.Errorf("%+v, %v", served, err)
-		}
-		if _, err := serves(t.Context(), absent); !errors.Is(err, serve.ErrCannotLoad) {
-			t.Errorf("%v", err)
-		}
 	}
 }
 

@@ -173,7 +173,7 @@ func (p *Pool) leave(s *server) error {
 	if !p.settings.Guest {
 		return s.Release()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	ctx, cancel := context.WithTimeout(afterwards, stopWithin)
 	defer cancel()
 	return s.Leave(ctx, stopGrace)
 }
