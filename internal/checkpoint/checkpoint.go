@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"floe/internal/artifact"
 	"floe/internal/job"
@@ -115,6 +116,9 @@ func Fetch(ctx context.Context, steps artifact.Steps, m artifact.Manifest, folde
 		return Copy{}, fmt.Errorf("fetch checkpoint: %w", err)
 	}
 	defer release()
+	if err := os.Chtimes(c.Dir, time.Now(), time.Now()); err != nil { // when it was last wanted, for Prune
+		return Copy{}, fmt.Errorf("fetch checkpoint: %w", err)
+	}
 	g := &getter{steps: steps, step: m, dir: c.Dir, report: report}
 	if err := g.all(ctx, c.Manifest, part); err != nil {
 		return Copy{}, fmt.Errorf("fetch checkpoint of %s: %w", m.ID, err)
