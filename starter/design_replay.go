@@ -116,7 +116,7 @@ func (a *app) designReplay(ctx context.Context, name string, f replayFlags) erro
 	if err != nil {
 		return err
 	}
-	defer own.close()
+	defer own.close() //nolint:contextcheck // also after an interrupt
 	plan, err := a.replayPlan(ctx, name, f, own)
 	if err != nil {
 		return err

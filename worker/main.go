@@ -168,7 +168,7 @@ func work(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error
 	if err != nil {
 		return exitUsage, err
 	}
-	defer models.Close()
+	defer models.Close() //nolint:contextcheck // the context has ended by then
 	fmt.Fprintf(stdout, "worker ready: temporal %s · namespace %s · artifacts %s%s\n", opts.HostPort, opts.Namespace, store.URL(""), s.deployed())
 	return pollUntil(ctx, workers(c, acts, s)...)
 }

@@ -128,12 +128,12 @@ func (p *Pool) Use(ctx context.Context, w Want, report func(note string)) (*Use,
 	served, place, err := p.ready(ctx, s, w, report)
 	if err != nil {
 		_, broken := errors.AsType[*startError](err)
-		p.letGo(s, "", broken || ctx.Err() != nil)
+		p.letGo(s, "", broken || ctx.Err() != nil) //nolint:contextcheck // a stop outlives the use that causes it
 		return nil, err
 	}
 	return &Use{
 		Endpoint: served.Endpoint, Model: served.Model, Prices: prices, Server: s.Describe(ctx),
-		done: func(stop bool) { p.letGo(s, place, stop) },
+		done: func(stop bool) { p.letGo(s, place, stop) }, //nolint:contextcheck // as above
 	}, nil
 }
 
@@ -173,7 +173,7 @@ func (p *Pool) leave(s *server) error {
 	if !p.settings.Guest {
 		return s.Release()
 	}
-	ctx, cancel := context.WithTimeout(afterwards, stopWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
 	return s.Leave(ctx, stopGrace)
 }

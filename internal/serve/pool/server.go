@@ -41,10 +41,6 @@ const stopGrace = 30 * time.Second
 // stopWithin bounds the stop of a server that nobody waits for.
 const stopWithin = 5 * time.Minute
 
-// afterwards is for what goes on when the use, or the worker, has ended that caused
-// it.
-var afterwards = context.Background()
-
 func newServer(name, what string, own bool) *server {
 	return &server{name: name, what: what, own: own, token: make(chan struct{}, 1), loaded: map[string]*place{}}
 }
@@ -100,7 +96,7 @@ func (p *Pool) letGo(s *server, name string, stop bool) {
 func (p *Pool) endUnused(s *server) {
 	s.stay()
 	p.ending.Go(func() {
-		ctx, cancel := context.WithTimeout(afterwards, stopWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 		defer cancel()
 		if err := p.stop(ctx, s); err != nil {
 			p.settings.Log.Error("a server that nobody uses was not stopped", "server", s.name, "error", err)
