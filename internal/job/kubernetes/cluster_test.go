@@ -56,6 +56,8 @@ func cluster(t *testing.T) *lab {
 		Kubeconfig: l.worker(t, path),
 		Template:   corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "trainer", Image: "lab/trainer:1"}}}},
 	}
+	worker := open(t, l.settings)
+	until(t, "the worker's role to be in force", func() bool { return worker.Check(t.Context()) == nil })
 	return l
 }
 

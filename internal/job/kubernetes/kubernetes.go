@@ -20,6 +20,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	typedauthorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	typedbatch "k8s.io/client-go/kubernetes/typed/batch/v1"
 	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
@@ -77,19 +78,20 @@ func New(s Settings) (*Backend, error) {
 			return nil, fmt.Errorf("kubernetes back end: %w", err)
 		}
 	}
-	jobs, err := typedbatch.NewForConfig(rest)
-	if err != nil {
+	jobs, err1 := typedbatch.NewForConfig(rest)
+	pods, err2 := typedcore.NewForConfig(rest)
+	reviews, err3 := typedauthorization.NewForConfig(rest)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, fmt.Errorf("kubernetes back end: %w", err)
 	}
-	pods, err := typedcore.NewForConfig(rest)
-	if err != nil {
-		return nil, fmt.Errorf("kubernetes back end: %w", err)
+	if s, err = s.complete(); err != nil {
+		return nil, err
 	}
-	return with(s, jobs, pods)
+	return &Backend{s, jobs.Jobs(s.Namespace), pods.Pods(s.Namespace), reviews.SelfSubjectAccessReviews()}, nil
 }
 
-// with is New with clients that are there.
-func with(s Settings, jobs typedbatch.BatchV1Interface, pods typedcore.CoreV1Interface) (*Backend, error) {
+// complete checks settings and fills in what they leave out.
+func (s Settings) complete() (Settings, error) {
 	if s.GPUResource == "" {
 		s.GPUResource = defaultGPU
 	}
@@ -97,13 +99,10 @@ func with(s Settings, jobs typedbatch.BatchV1Interface, pods typedcore.CoreV1Int
 		s.Keep = defaultKeep
 	}
 	c, err := container(&s.Template.Spec)
-	if err != nil {
-		return nil, err
+	if err == nil && c.Image == "" {
+		err = fmt.Errorf("kubernetes back end: container %s of the template has no image", c.Name)
 	}
-	if c.Image == "" {
-		return nil, fmt.Errorf("kubernetes back end: container %s of the template has no image", c.Name)
-	}
-	return &Backend{s, jobs.Jobs(s.Namespace), pods.Pods(s.Namespace)}, nil
+	return s, err
 }
 
 // container is the one of a pod that the trainer runs in.
@@ -121,19 +120,10 @@ type Backend struct {
 	settings Settings
 	jobs     typedbatch.JobInterface
 	pods     typedcore.PodInterface
+	reviews  typedauthorization.SelfSubjectAccessReviewInterface
 }
 
 var _ job.Backend = (*Backend)(nil)
-
-// Check implements job.Backend: the worker may see Jobs of the namespace.
-func (b *Backend) Check(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	if _, err := b.jobs.List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
-		return fmt.Errorf("kubernetes back end: namespace %s: %w", b.settings.Namespace, err)
-	}
-	return nil
-}
 
 // Submit implements job.Backend.
 func (b *Backend) Submit(ctx context.Context, r job.Request) (job.Status, error) {

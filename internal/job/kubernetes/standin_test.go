@@ -58,6 +58,9 @@ func (s *standIn) handler() http.Handler {
 	mux.HandleFunc("GET "+pods, s.list)
 	mux.HandleFunc("DELETE "+pods+"/{name}", s.deletePod)
 	mux.HandleFunc("GET "+pods+"/{name}/log", s.logs)
+	mux.HandleFunc("POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden) // which some clusters do
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.t.Errorf("%s %s is not what the stand-in knows", r.Method, r.URL)
 		refuse(w, http.StatusNotImplemented, metav1.StatusReasonUnknown)
