@@ -93,7 +93,8 @@ func agree(m artifact.Manifest, found job.Manifest) error {
 // folder, named by the digest of its manifest. What is whole there already stays;
 // everything is verified, and manifest.json comes last: a folder without it is torn.
 // Of several that fetch the same, in whatever process, one does the work and the
-// others wait. Report gets sentences now and then; it may be nil.
+// others wait. Copies that nobody has fetched for a week are removed from folder.
+// Report gets sentences now and then; it may be nil.
 //
 // A *artifact.CorruptError is damage in the store, which no retry mends.
 func Fetch(ctx context.Context, steps artifact.Steps, m artifact.Manifest, folder string, part Part, report func(note string)) (Copy, error) {
@@ -111,7 +112,7 @@ func Fetch(ctx context.Context, steps artifact.Steps, m artifact.Manifest, folde
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil { //nolint:gosec // a server of another user may read it
 		return Copy{}, fmt.Errorf("fetch checkpoint: %w", err)
 	}
-	release, err := lock(ctx, filepath.Join(folder, c.SHA256+".lock"), report)
+	release, err := lock(ctx, filepath.Join(folder, c.SHA256+lockEnd), report)
 	if err != nil {
 		return Copy{}, fmt.Errorf("fetch checkpoint: %w", err)
 	}
@@ -122,6 +123,9 @@ func Fetch(ctx context.Context, steps artifact.Steps, m artifact.Manifest, folde
 	g := &getter{steps: steps, step: m, dir: c.Dir, report: report}
 	if err := g.all(ctx, c.Manifest, part); err != nil {
 		return Copy{}, fmt.Errorf("fetch checkpoint of %s: %w", m.ID, err)
+	}
+	if err := trim(folder, time.Now().Add(-keepFor)); err != nil {
+		report("old copies of checkpoints were not removed: " + err.Error())
 	}
 	if there, err := os.ReadFile(filepath.Join(c.Dir, manifestName)); err == nil && string(there) == string(body) {
 		return c, nil

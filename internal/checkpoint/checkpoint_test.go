@@ -190,6 +190,26 @@ func TestOfManyThatFetchTheSameOneDoes(t *testing.T) {
 	}
 }
 
+func TestCopiesThatNobodyFetchesAreRemoved(t *testing.T) {
+	old, fresh, folder := train(t, content, manifest(t)), train(t, content, append(manifest(t), '\n')), t.TempDir()
+	c := old.fetch(t, folder, checkpoint.Model)
+	fresh.fetch(t, folder, checkpoint.Model)
+	if !has(c.Dir, "manifest.json") {
+		t.Fatal("a copy was removed that was fetched just now")
+	}
+	past := time.Now().Add(-8 * 24 * time.Hour)
+	if err := os.Chtimes(c.Dir+".lock", past, past); err != nil {
+		t.Fatal(err)
+	}
+	kept := fresh.fetch(t, folder, checkpoint.Model)
+	if has(folder, filepath.Base(c.Dir)) || !has(kept.Dir, "manifest.json") {
+		t.Error("the old copy stayed, or the other one did not")
+	}
+	if again := old.fetch(t, folder, checkpoint.All); job.VerifyFiles(os.DirFS(again.Dir), ".", again.Manifest, nil) != nil {
+		t.Error("the copy that was removed is not whole again")
+	}
+}
+
 func TestDamageIsToldAfterASecondLook(t *testing.T) {
 	w := train(t, content, manifest(t))
 	var once atomic.Bool

@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"floe/internal/artifact"
 	"floe/internal/job"
 )
@@ -143,33 +141,4 @@ func size(n int64) string {
 		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
 	}
 	return fmt.Sprintf("%d bytes", n)
-}
-
-const pollLock = 100 * time.Millisecond
-
-// lock waits for a lock that ends with its holder, whatever ends that.
-func lock(ctx context.Context, file string, report func(string)) (release func(), err error) {
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below the worker's own folder
-	if err != nil {
-		return nil, err
-	}
-	told := false
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { _ = f.Close() }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", file, err), f.Close())
-		}
-		if !told {
-			told = true
-			report("waiting for somebody who fetches the same checkpoint")
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), f.Close())
-		case <-time.After(pollLock):
-		}
-	}
 }
