@@ -64,7 +64,7 @@ const passThrough = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
 // checkpoint is served.
 func (a *Activities) use(ctx context.Context, spec experiment.Spec, m model, label string, report func(int, int, string)) (*pool.Use, error) {
 	note := func(text string) { report(0, 0, text) }
-	want := pool.Want{Trainer: spec.Trainer, Serve: *spec.Serve, Tokens: longest(spec)}
+	want := pool.Want{Trainer: spec.Trainer, Serve: *spec.Serve, Tokens: max(designer.Longest(spec), spec.Serve.Context)}
 	if !spec.Trainer.Recipe.Chat && spec.Serve.Kind == "vllm" {
 		want.Serve.Args = append([]string{"--chat-template", passThrough}, want.Serve.Args...)
 	}
@@ -81,20 +81,6 @@ func (a *Activities) use(ctx context.Context, spec experiment.Spec, m model, lab
 		}
 	}
 	return a.Models.Use(ctx, want, note)
-}
-
-// designPrompt is the room that a designer's prompt is given, in tokens: all sections
-// after many rounds, with something to spare (ours).
-const designPrompt = 8192
-
-// longest is the longest prompt and answer together that an experiment asks its model
-// for. It is one for all of an experiment's questions, so that one server answers all.
-func longest(spec experiment.Spec) int {
-	tokens := spec.Trainer.Recipe.PromptTokens + spec.Ask.MaxTokens
-	if kind, ok := designer.KindOf(spec.Designer.Kind); ok && kind.Serves {
-		tokens = max(tokens, designPrompt+spec.Designer.MaxTokens)
-	}
-	return max(tokens, spec.Serve.Context)
 }
 
 // How long checkpoints stay on a worker's disk that nobody has served or trained from

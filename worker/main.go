@@ -94,10 +94,10 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 	fs.Usage = func() {}
 	s.flags.Register(fs)
 	fs.IntVar(&s.work, "work", 4, "CPU activities at the same time (generating, scoring, designing)")
-	fs.IntVar(&s.jobs, "jobs", 1, "trainings and served models at the same time on this machine: one per device")
+	fs.IntVar(&s.jobs, "jobs", 1, "trainings and served models at the same time on this machine: one per device; 0 for a machine without")
 	fs.IntVar(&s.watch, "watch", 100, "trainings and models elsewhere to watch at the same time")
 	fs.StringVar(&s.folder, "folder", "", "`DIR` of this worker on a local disk: jobs, model servers, checkpoints that are served (default: worker in --data)")
-	fs.StringVar(&s.host, "host", "", "`NAME` of the machine whose processes this worker watches (default: the host name)")
+	fs.StringVar(&s.host, "host", "", "`NAME` of the place whose processes this worker watches (default: the host name and --folder)")
 	fs.StringVar(&s.endpoints, "endpoints", "", "`FILE` that names endpoints of language models and where their keys are ("+endpoint.EnvFile+")")
 	fs.StringVar(&s.deployment, "deployment", "", "worker deployment `NAME`: experiments stay with the build that started them (docs/deploying.md)")
 	fs.StringVar(&s.build, "build", version.Get().Build(), "`ID` of this build within the deployment")
@@ -109,8 +109,8 @@ func parse(args []string, stdout, stderr io.Writer) (settings, int) {
 	case err != nil:
 		fmt.Fprintf(stderr, "worker: %v; see worker --help\n", err)
 		return s, exitUsage
-	case fs.NArg() > 0 || s.work < 1 || s.jobs < 1 || s.watch < 1:
-		fmt.Fprintf(stderr, "worker: found arguments %q, --work %d, --jobs %d, --watch %d; want no arguments and at least 1 of each\n", fs.Args(), s.work, s.jobs, s.watch)
+	case fs.NArg() > 0 || s.work < 1 || s.jobs < 0 || s.watch < 0:
+		fmt.Fprintf(stderr, "worker: found arguments %q, --work %d, --jobs %d, --watch %d; want no arguments, at least 1, 0 and 0\n", fs.Args(), s.work, s.jobs, s.watch)
 		return s, exitUsage
 	case *show:
 		fmt.Fprintln(stdout, version.Get())
@@ -186,6 +186,8 @@ func (s *settings) place(to connect.Settings) (err error) {
 		if s.host, err = os.Hostname(); err != nil {
 			return fmt.Errorf("%w; name this machine with --host", err)
 		}
+		// Its jobs are known in its folder alone: another worker on this machine is another place.
+		s.host += ":" + s.folder
 	}
 	if self, err := os.Executable(); err == nil {
 		if err := os.Setenv("PATH", filepath.Dir(self)+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {

@@ -123,7 +123,12 @@ func workers(c client.Client, acts *activities.Activities, s settings) []worker.
 	for _, q := range []struct {
 		name string
 		most int
-	}{{workflows.QueueJobs, s.jobs}, {workflows.QueueOf(s.host), s.jobs}, {workflows.QueueWatch, s.watch}} {
+	}{ // a queue that no place is left for is not polled
+		{workflows.QueueJobs, s.jobs}, {workflows.QueueOf(s.host), s.jobs}, {workflows.QueueWatch, s.watch},
+	} {
+		if q.most == 0 {
+			continue
+		}
 		large := base
 		large.MaxConcurrentActivityExecutionSize = q.most
 		large.DisableWorkflowWorker = true

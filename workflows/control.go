@@ -213,6 +213,10 @@ func CheckAmended(old, amended experiment.Spec, rounds int) error {
 		{"objective", old.Objective == amended.Objective},
 		{"validation", same(old.Validation, amended.Validation)},
 		{"curriculum", same(old.Curriculum, amended.Curriculum)},
+		{"trainer.kind", old.Trainer.Kind == amended.Trainer.Kind},
+		{"trainer.model", same(old.Trainer.Model, amended.Trainer.Model)},
+		// The second round's training goes on from the first one's checkpoint.
+		{"the form of the adapter (tuning, lora_rank, lora_targets)", rounds < 2 || adapter(old.Trainer) == adapter(amended.Trainer)},
 	} {
 		if !f.same {
 			errs = append(errs, fmt.Errorf("%s cannot change under a running experiment: what is done would not fit; starter fork makes another one", f.field))
@@ -222,6 +226,14 @@ func CheckAmended(old, amended experiment.Spec, rounds int) error {
 		errs = append(errs, fmt.Errorf("rounds = %d; want at least %d, which are begun", amended.Rounds, rounds))
 	}
 	return errors.Join(errs...)
+}
+
+// adapter is what a checkpoint must agree in with the training that goes on from it.
+func adapter(t experiment.TrainerSpec) string {
+	if r := t.Recipe; r != nil && r.Tuning == "lora" {
+		return fmt.Sprintf("lora of rank %d on %s", r.LoraRank, r.LoraTargets)
+	}
+	return "all weights"
 }
 
 func same(a, b any) bool { return reflect.DeepEqual(a, b) }

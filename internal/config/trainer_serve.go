@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"floe/internal/config/strict"
+	"floe/internal/designer"
 	"floe/internal/experiment"
 )
 
@@ -37,9 +38,10 @@ func (d *decoder) checkServe(spec *experiment.Spec) {
 	if s.Load && spec.Trainer.Recipe.Tuning != "lora" {
 		d.Add(d.at("serve.load"), "serve.load", "found true with tuning %s; want lora: only adapters can be loaded into a server that runs", spec.Trainer.Recipe.Tuning)
 	}
-	if need := spec.Trainer.Recipe.PromptTokens + spec.Ask.MaxTokens; cmp.Or(s.Context, need) < need &&
-		d.sound("serve.context", "ask.max_tokens", "trainer.recipe.max_prompt_tokens") {
-		d.Add(d.at("serve.context"), "serve.context", "found %d; want at least max_prompt_tokens + ask.max_tokens, which is %d", s.Context, need)
+	if need := designer.Longest(*spec); cmp.Or(s.Context, need) < need &&
+		d.sound("serve.context", "ask.max_tokens", "trainer.recipe.max_prompt_tokens", "designer.kind", "designer.max_tokens") {
+		d.Add(d.at("serve.context"), "serve.context", "found %d; want at least %d: max_prompt_tokens + ask.max_tokens is %d, and a designer that is served takes %d for its prompt and designer.max_tokens",
+			s.Context, need, spec.Trainer.Recipe.PromptTokens+spec.Ask.MaxTokens, designer.PromptRoom)
 	}
 }
 

@@ -180,7 +180,7 @@ f.yaml:4:6: job: found settings that trainer.kind embedded does not read; want t
 		{"a secret in an override", []string{"job.env=[HF_TOKEN=hf_abcdef]"}, `--set job.env=[HF_TOKEN=...]: job.env[0]: found the variable "HF_TOKEN" with what looks like a secret; want no secrets in files: set them where the training runs`},
 		{"a key of a server", []string{"serve.args=[--api-key, abcdef]"}, `--set serve.args=[--api-key, ...]: serve.args[0]: found the flag "--api-key"; want no secrets in files: set them where the training runs`},
 		{"an endpoint for a server of one's own", []string{"serve.endpoint=lab"}, "--set serve.endpoint=lab: found a setting that kind vllm does not read; want it only with kind external"},
-		{"too little context", []string{"serve.context=9215"}, "--set serve.context=9215: found 9215; want at least max_prompt_tokens + ask.max_tokens, which is 9216"},
+		{"too little context", []string{"serve.context=9215"}, "--set serve.context=9215: found 9215; want at least 9216: max_prompt_tokens + ask.max_tokens is 9216, and a designer that is served takes 8192 for its prompt and designer.max_tokens"},
 		{"a whole model that is loaded", []string{"serve={kind: external, endpoint: lab, load: true, folder: /f}", "trainer.recipe.tuning=full"}, "--set serve={kind: external, endpoint: lab, load: true, folder: /f}: serve.load: found true with tuning full; want lora: only adapters can be loaded into a server that runs"},
 		{"a digest of another kind", []string{"trainer.model.sha256=abc"}, `--set trainer.model.sha256=abc: found "abc"; want 64 lower-case hex digits`},
 		{"trl beside verl", []string{verl, "trainer.recipe.trl.vllm='off'"}, "--set trainer.recipe.trl.vllm='off': trainer.recipe.trl: found settings of trl beside kind verl; want verl"},

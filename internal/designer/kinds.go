@@ -1,6 +1,10 @@
 package designer
 
-import "slices"
+import (
+	"slices"
+
+	"floe/internal/experiment"
+)
 
 // Kind is a way to design, as in DesignerSpec.Kind.
 type Kind struct {
@@ -35,6 +39,20 @@ var Kinds = []Kind{
 	{Name: "openai", Asks: true},
 	{Name: KindTrained, Asks: true, Serves: true},
 	{Name: KindBase, Asks: true, Serves: true},
+}
+
+// PromptRoom is the room that a designer's prompt is given where its model is served, in
+// tokens: all sections after many rounds, with something to spare (ours).
+const PromptRoom = 8192
+
+// Longest is the longest prompt and answer together that an experiment asks its own
+// model for, in tokens. It is one for all questions, so that one server answers all.
+func Longest(spec experiment.Spec) int {
+	tokens := spec.Trainer.Recipe.PromptTokens + spec.Ask.MaxTokens
+	if kind, ok := KindOf(spec.Designer.Kind); ok && kind.Serves {
+		tokens = max(tokens, PromptRoom+spec.Designer.MaxTokens)
+	}
+	return tokens
 }
 
 // KindOf finds a kind by its name.
