@@ -1,8 +1,10 @@
 package kubernetes_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,6 +97,27 @@ func TestAPodThatLostItsMachineIsMadeAnew(t *testing.T) {
 			}
 			wantStarts(t, r, 3)
 		})
+	}
+}
+
+func TestALogIsFollowedFromOnePodToTheNext(t *testing.T) {
+	l := cluster(t)
+	b, r := open(t, l.settings), holding(t)
+	r.Command[2] = "echo it begins; " + r.Command[2] + "; echo it ends"
+	_, err := b.Submit(t.Context(), r)
+	must(t, err)
+	from, to := io.Pipe()
+	go func() { _ = to.CloseWithError(b.Logs(t.Context(), r.Name(), job.LogOptions{Follow: true}, to)) }()
+	log := bufio.NewReader(from)
+	first, err := log.ReadString('\n')
+	must(t, err)
+	l.evict(t, r.Name())
+	becomes(t, b, r.Name(), "running again", func(s job.Status) bool { return running(s) && s.Restarts == 1 })
+	letGo(t, r)
+	rest, err := io.ReadAll(log)
+	must(t, err)
+	if got, want := first+string(rest), "it begins\nit begins\nit ends\n"; got != want {
+		t.Errorf("the log is %q; want %q", got, want)
 	}
 }
 
