@@ -45,7 +45,7 @@ func (a *Activities) evaluateModel(ctx context.Context, in EvaluateInput) (Score
 	inputs := plan.EvaluateModelOf(in.Spec, e, dataSum, m.sum, in.Label, in.Set)
 	var journal *ask.Objects
 	done, scored, err := a.step(ctx, in.Where, in.Spec, plan.KindEvaluate, inputs, func(ctx context.Context, h *artifact.Hold, report func(int, int, string)) ([]artifact.Body, error) {
-		journal = ask.InStore(a.Steps.Store, h.Prefix()+"answers")
+		journal = ask.InStore(a.Steps.Store, artifact.WorkFolder(h.ID(), artifact.FolderAnswers))
 		answers, asking, err := a.ask(ctx, in, m, tasks, inputs.Seed, journal, report)
 		if err != nil {
 			return nil, err

@@ -30,6 +30,7 @@ type place struct {
 	folder string         // of job directories, on the job's machine
 	store  artifact.Store // nil: the worker sees the folder
 	steps  artifact.Steps
+	step   experiment.StepID
 	job    string
 	spec   []byte // spec.json
 }
@@ -51,11 +52,11 @@ func (a *Activities) place(s experiment.Spec) place {
 
 func (p place) dir() string { return filepath.Join(p.folder, p.job) }
 
-// key is where a file of the job is in the store.
-func (p place) key(name string) string { return "jobs/" + p.job + "/" + name }
-
 // prefix is the job's directory in the store.
-func (p place) prefix() string { return "jobs/" + p.job }
+func (p place) prefix() string { return artifact.WorkFolder(p.step, artifact.FolderJob) + "/" + p.job }
+
+// key is where a file of the job is in the store.
+func (p place) key(name string) string { return p.prefix() + "/" + name }
 
 // datasetAt and checkpointAt are where the worker puts inputs into a folder.
 func (p place) datasetAt(sum string) string {
@@ -157,31 +158,42 @@ func (a *Activities) putDataset(ctx context.Context, m artifact.Manifest, to str
 
 const removeWithin = time.Minute
 
-// remove frees the job's directory once all that counts is with the step. A place of
-// no job is none.
+// remove frees what the job has used once all that counts is with the step. A place
+// of no job is none.
 func (p place) remove(ctx context.Context) error {
-	switch {
-	case p.job == "":
+	if p.job == "" {
 		return nil
-	case p.store == nil:
-		return os.RemoveAll(p.dir())
 	}
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
-	listed, err := p.store.List(ctx, p.prefix()+"/")
+	listed, err := p.steps.Store.List(ctx, artifact.WorkFolder(p.step, artifact.FolderJob)+"/")
 	for _, o := range listed {
-		err = errors.Join(err, p.store.Delete(ctx, o.Key))
+		err = errors.Join(err, p.steps.Store.Delete(ctx, o.Key))
+	}
+	if p.store == nil {
+		err = errors.Join(err, os.RemoveAll(p.dir()))
 	}
 	return err
 }
 
 // recordKey is where the history of a step's attempts is in the store.
-func recordKey(step experiment.StepID) string { return "jobs/records/" + step.Key + ".json" }
+func recordKey(step experiment.StepID) string {
+	return artifact.WorkFolder(step, artifact.FolderJob) + "/" + FileHistory
+}
 
-// JobHistory is what became of the attempts at a step's job so far; without attempts
-// if there were none.
-func JobHistory(ctx context.Context, store artifact.Store, step experiment.StepID) (course.History, error) {
-	body, err := record{store, recordKey(step)}.Load(ctx)
+// JobHistory is what became of the attempts at a step's job, so far or, once the step
+// is done, in all; without attempts if there were none.
+func JobHistory(ctx context.Context, steps artifact.Steps, step experiment.StepID) (course.History, error) {
+	m, done, err := steps.Find(ctx, step)
+	if err != nil {
+		return course.History{}, err
+	}
+	var body []byte
+	if done {
+		body, err = steps.Read(ctx, m, FileHistory)
+	} else {
+		body, err = record{steps.Store, recordKey(step)}.Load(ctx)
+	}
 	if err != nil {
 		return course.History{}, err
 	}

@@ -125,6 +125,7 @@ func (a *Activities) course(ctx context.Context, step experiment.StepID, t train
 		return course.Job{}, place{}, badInput(err)
 	}
 	p := a.place(s)
+	p.step = step
 	inputs, err := p.inputs(a, t)
 	if err != nil {
 		return course.Job{}, p, err

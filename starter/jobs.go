@@ -58,7 +58,7 @@ func (a *app) jobs(ctx context.Context, name string) (trainingJobs, error) {
 		if s.ID.Kind != planning.KindTrain || s.Open {
 			continue
 		}
-		h, err := activities.JobHistory(ctx, a.steps.Store, s.ID)
+		h, err := activities.JobHistory(ctx, *a.steps, s.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,8 @@
 //	steps/<kind>/<key>/<attempt>/<file>
 //	steps/<kind>/<key>/partial/<token>-<step>-<sum>/... checkpoints inside a step
 //	steps/<kind>/<key>/lease/...                who works on it, see lease.go
+//	steps/<kind>/<key>/answers/...              what a model has answered so far
+//	steps/<kind>/<key>/job/...                  a job that does the step: attempts, and its files if they are here
 //	experiments/<name>/<file>                   spec, provenance, report
 //	quarantine/steps/...                        manifests set aside, see Quarantine
 //	checks/<random>                             for a moment, by Check

@@ -41,10 +41,6 @@ func newHold(ctx context.Context, s Steps, id experiment.StepID, l Lease) *Hold 
 // ID is the step that is held.
 func (h *Hold) ID() experiment.StepID { return h.id }
 
-// Prefix is below what all that belongs to the step lies in the store, with a slash
-// at its end.
-func (h *Hold) Prefix() string { return stepPrefix(h.id) }
-
 // Token is the number of the lease: later holders of the step have higher ones.
 func (h *Hold) Token() int { return h.token }
 

@@ -53,6 +53,21 @@ const (
 	partialFolder = "partial"
 )
 
+// Folders of a step in which others than this package keep what the step, while it
+// is not done, goes on from. Once it is done they are of no use, and swept.
+const (
+	FolderAnswers = "answers" // that a model has given so far
+	FolderJob     = "job"     // directory and attempts of a job that does the step
+)
+
+// WorkFolder is where such a folder of a step is in a store, without a slash at its end.
+func WorkFolder(id experiment.StepID, folder string) string { return stepPrefix(id) + folder }
+
+// goesOn says that a step which is not done goes on from what is in a folder of it.
+func goesOn(folder string) bool {
+	return folder == partialFolder || folder == FolderAnswers || folder == FolderJob
+}
+
 func stepPrefix(id experiment.StepID) string  { return stepsPrefix + id.Kind + "/" + id.Key + "/" }
 func manifestKey(id experiment.StepID) string { return stepPrefix(id) + manifestFile }
 
@@ -66,7 +81,7 @@ func checkStep(id experiment.StepID, attempt string, names []string) error {
 	if err := checkPart(attempt); err != nil {
 		errs = append(errs, fmt.Errorf("attempt: %w", err))
 	}
-	if attempt == manifestFile || attempt == partialFolder || attempt == leaseFolder {
+	if attempt == manifestFile || attempt == leaseFolder || goesOn(attempt) {
 		errs = append(errs, fmt.Errorf("attempt %q: the name is taken", attempt))
 	}
 	for _, n := range names {

@@ -57,9 +57,9 @@ func (p pile) why(key string, m Manifest, done bool, newest string) string {
 		return ""
 	case folder == leaseFolder && (done || !strings.HasPrefix(lastPart(key), newest)):
 		return SweptLease
-	case folder == partialFolder && done:
+	case goesOn(folder) && done:
 		return SweptCheckpoint
-	case folder == leaseFolder || folder == partialFolder: // a step that is not done goes on from them
+	case folder == leaseFolder || goesOn(folder): // a step that is not done goes on from them
 		return ""
 	case done && slices.ContainsFunc(m.Files, func(f File) bool { return f.Object == key }), p.aside.keeps(p.id, key):
 		return ""

@@ -17,7 +17,7 @@ import (
 const (
 	SweptUnnamed      = "unnamed"      // no manifest names it: of an attempt that died or lost
 	SweptLease        = "lease"        // of a step that is done, or followed by a later lease
-	SweptCheckpoint   = "checkpoint"   // of a step that is done
+	SweptCheckpoint   = "checkpoint"   // or other unfinished work, of a step that is done
 	SweptUnreferenced = "unreferenced" // of a step that no experiment refers to
 	SweptCheck        = "check"        // left by a check of the store that was killed
 	SweptUpload       = "upload"       // begun and never finished

@@ -234,3 +234,31 @@ func TestAFinishedCommitDoesNotComeBackFromQuarantine(t *testing.T) {
 		t.Errorf("token %d; want 4: after the two and the quarantine's", h.Token())
 	}
 }
+
+func TestUnfinishedWorkStaysUntilItsStepIsDone(t *testing.T) {
+	store := artifacttest.NewMemory()
+	s := over(store)
+	h := held(t, s, claimant("asks"))
+	kept := []string{
+		artifact.WorkFolder(h.ID(), artifact.FolderAnswers) + "/0001.jsonl.zst",
+		artifact.WorkFolder(h.ID(), artifact.FolderJob) + "/train-1/checkpoints/step-000010/manifest.json",
+	}
+	for _, key := range kept {
+		if err := store.Put(t.Context(), key, strings.NewReader("paid for")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.Release()
+	store.Age(2 * day)
+	sweep(t, s, artifact.SweepOptions{})
+	for _, key := range kept {
+		if !slices.Contains(store.Keys(""), key) {
+			t.Errorf("%s is gone, and the step is not done", key)
+		}
+	}
+	mustCommit(t, held(t, s, claimant("goes-on")), "weights")
+	store.Age(2 * day)
+	if swept := sweep(t, s, artifact.SweepOptions{}); reasons(swept)[artifact.SweptCheckpoint] != len(kept) {
+		t.Errorf("swept %+v; want the unfinished work of a step that is done", swept)
+	}
+}
