@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
-
-	"go.temporal.io/sdk/activity"
 
 	"floe/internal/artifact"
 	"floe/internal/checkpoint"
@@ -83,13 +80,6 @@ func (a *Activities) use(ctx context.Context, spec experiment.Spec, m model, lab
 	return a.Models.Use(ctx, want, note)
 }
 
-// How long checkpoints stay on a worker's disk that nobody has served or trained from
-// since. They are fetched anew when they are wanted again.
-const (
-	servedFor  = 24 * time.Hour
-	trainedFor = 7 * 24 * time.Hour
-)
-
 // checkpoint brings what a server loads to where it finds it.
 func (a *Activities) checkpoint(ctx context.Context, spec experiment.Spec, m model, label string, note func(string)) (serve.Checkpoint, error) {
 	label = spec.Name + " " + label
@@ -104,9 +94,6 @@ func (a *Activities) checkpoint(ctx context.Context, spec experiment.Spec, m mod
 	c, err := checkpoint.Fetch(ctx, a.Steps, m.step, folder, checkpoint.Model, note)
 	if err != nil {
 		return serve.Checkpoint{}, err
-	}
-	if err := checkpoint.Prune(ctx, folder, servedFor); err != nil {
-		activity.GetLogger(ctx).Warn("checkpoints that nobody serves any more were not removed", "folder", folder, "error", err)
 	}
 	return c.Served(label), nil
 }

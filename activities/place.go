@@ -120,9 +120,6 @@ func (a *Activities) put(ctx context.Context, p place, t training, note func(str
 		if _, err := checkpoint.Fetch(ctx, a.Steps, t.init.step, p.checkpoints(), checkpoint.All, note); err != nil {
 			return err
 		}
-		if err := checkpoint.Prune(ctx, p.checkpoints(), trainedFor); err != nil {
-			return err
-		}
 	}
 	return files.Disk(p.dir()).Put(ctx, order.FileSpec, p.spec)
 }

@@ -117,14 +117,11 @@ func Fetch(ctx context.Context, steps artifact.Steps, m artifact.Manifest, folde
 		return Copy{}, fmt.Errorf("fetch checkpoint: %w", err)
 	}
 	defer release()
-	if err := os.Chtimes(c.Dir, time.Now(), time.Now()); err != nil { // when it was last wanted, for Prune
-		return Copy{}, fmt.Errorf("fetch checkpoint: %w", err)
-	}
 	g := &getter{steps: steps, step: m, dir: c.Dir, report: report}
 	if err := g.all(ctx, c.Manifest, part); err != nil {
 		return Copy{}, fmt.Errorf("fetch checkpoint of %s: %w", m.ID, err)
 	}
-	if err := trim(folder, time.Now().Add(-keepFor)); err != nil {
+	if err := trim(folder, time.Now().Add(-part.keepFor())); err != nil {
 		report("old copies of checkpoints were not removed: " + err.Error())
 	}
 	if there, err := os.ReadFile(filepath.Join(c.Dir, manifestName)); err == nil && string(there) == string(body) {

@@ -258,34 +258,3 @@ func TestAFetchTellsHowFarItIs(t *testing.T) {
 		t.Errorf("told %q", notes)
 	}
 }
-
-func TestWhatNobodyWantsAnyMoreIsRemoved(t *testing.T) {
-	folder := t.TempDir()
-	w := train(t, content, manifest(t))
-	c := w.fetch(t, folder, checkpoint.All)
-	if err := checkpoint.Prune(t.Context(), folder, time.Hour); err != nil || !has(c.Dir, "manifest.json") {
-		t.Errorf("a checkpoint that was just fetched is gone, %v", err)
-	}
-	long := time.Now().Add(-2 * time.Hour)
-	if err := os.Chtimes(c.Dir, long, long); err != nil {
-		t.Fatal(err)
-	}
-	if again := w.fetch(t, folder, checkpoint.All); again.Dir != c.Dir {
-		t.Fatal(again)
-	}
-	if err := checkpoint.Prune(t.Context(), folder, time.Hour); err != nil || !has(c.Dir, "manifest.json") {
-		t.Errorf("a checkpoint that was wanted again is gone, %v", err)
-	}
-	if err := os.Chtimes(c.Dir, long, long); err != nil {
-		t.Fatal(err)
-	}
-	if err := checkpoint.Prune(t.Context(), folder, time.Hour); err != nil || has(folder, filepath.Base(c.Dir)) {
-		t.Errorf("a checkpoint that nobody wants stays, %v", err)
-	}
-	if again := w.fetch(t, folder, checkpoint.Model); !has(again.Dir, "manifest.json") {
-		t.Error("a checkpoint that was removed is not fetched again")
-	}
-	if err := checkpoint.Prune(t.Context(), filepath.Join(folder, "none"), 0); err != nil {
-		t.Error(err)
-	}
-}

@@ -18,9 +18,16 @@ import (
 const (
 	lockEnd  = ".lock"
 	pollLock = 100 * time.Millisecond
-	// keepFor is longer than anything takes that was begun with a copy.
-	keepFor = 7 * 24 * time.Hour
 )
+
+// keepFor is how long a copy stays that nobody fetches again: a server has it in
+// memory soon, a training may be started anew from it for as long as it lasts.
+func (p Part) keepFor() time.Duration {
+	if p == Model {
+		return 24 * time.Hour
+	}
+	return 7 * 24 * time.Hour
+}
 
 // lock waits for a lock that ends with its holder, whatever ends that.
 func lock(ctx context.Context, file string, report func(string)) (release func(), err error) {
