@@ -65,6 +65,15 @@ func TestInterruptionsWithNewCheckpointsAreNoReasonToAsk(t *testing.T) {
 	}
 }
 
+func TestANewCheckpointMakesInterruptionsCountAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", `case $FLOE_ATTEMPT in 1|3) exit 75;; 2) `+askedToStop+`;; esac`)
+	w.Resumes = 1
+	if h := w.succeed(); outcomes(h) != "interrupted interrupted interrupted success" {
+		t.Errorf("outcomes %s; want the checkpoint of the second to count", outcomes(h))
+	}
+}
+
 func TestInterruptionsWithoutNewCheckpointsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", `[ "$FLOE_ATTEMPT" = 1 ] || exit 137; `+askedToStop)

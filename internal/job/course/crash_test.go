@@ -211,6 +211,28 @@ func (w *world) announced() course.History {
 	}}}
 }
 
+// It can also die after the back end took the name and before anything started.
+func TestAnAttemptThatWasTakenAndNotStartedIsStarted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", "")
+	if err := w.Put(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	broken, err := process.New(process.Settings{Root: w.root, Supervisor: []string{"false"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := w.Request
+	r.Attempt, r.SpecSHA256 = 1, w.Digest
+	if s, err := broken.Submit(t.Context(), r); err == nil {
+		t.Fatalf("a supervisor that fails gave %s; want an error", s)
+	}
+	w.keep(w.announced())
+	if h := w.succeed(); outcomes(h) != "success" || h.Attempts[0].Number != 1 {
+		t.Errorf("want attempt 1 to be started:\n%s", shown(h))
+	}
+}
+
 func TestAnAttemptWhoseSubmissionWasNotHeardOfIsFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "hold", "")

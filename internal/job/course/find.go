@@ -9,27 +9,24 @@ import (
 	"floe/internal/job"
 )
 
-// find makes the history agree with the back end: it knows every attempt that
-// was submitted, and of the newest whether it is at work.
+// find makes the history agree with the back end, which alone knows whether the
+// newest attempt is at work. Attempts that a record lacks, as one that was
+// restored from yesterday's copy, are found when the next is launched: its name
+// is taken by what is there.
 func (c *course) find(ctx context.Context) error {
 	for _, a := range c.history.Attempts {
 		if a.Job == c.Request.Job && a.SpecSHA256 != c.Digest {
 			return &job.ConflictError{Name: a.Name(), Found: a.SpecSHA256, Want: c.Digest}
 		}
 	}
-	if a := c.newest(); a != nil && (a.AtWork() || a.Outcome == job.Success) {
-		if err := c.here(a); err != nil {
-			return err
-		}
+	a := c.newest()
+	if a == nil || !a.AtWork() && a.Outcome != job.Success {
+		return nil
 	}
-	found, err := c.findUnrecorded(ctx)
-	if err != nil {
+	if err := c.here(a); err != nil || !a.AtWork() {
 		return err
 	}
-	if a := c.newest(); a != nil && (found || a.AtWork()) {
-		return c.adopt(ctx, a)
-	}
-	return nil
+	return c.adopt(ctx, a)
 }
 
 // here refuses what only another machine can see.
@@ -40,20 +37,18 @@ func (c *course) here(a *Attempt) error {
 	return &ElsewhereError{Name: a.Name(), Host: a.Host, Here: c.Host, Done: a.Outcome == job.Success}
 }
 
-// findUnrecorded looks for attempts after the last one recorded: a store that
-// was restored from yesterday's copy lacks them.
-func (c *course) findUnrecorded(ctx context.Context) (found bool, err error) {
+// findUnrecorded looks for attempts after the last one recorded.
+func (c *course) findUnrecorded(ctx context.Context) error {
 	for {
 		n := c.next()
 		s, known, err := c.status(ctx, job.Name(c.Request.Job, n))
 		if err != nil || !known {
-			return found, err
+			return err
 		}
 		c.Log.Warn("found an attempt that the record lacks", "attempt", s.Name, "state", s.State)
 		a := c.attempt(n)
 		a.Status, a.Submitted = s, a.Submitting
 		c.history.Attempts = append(c.history.Attempts, a)
-		found = true
 	}
 }
 

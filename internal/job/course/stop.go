@@ -26,7 +26,7 @@ func (j Job) Stop(ctx context.Context) error {
 	}
 	asked := time.Now().UTC()
 	for {
-		if _, err := c.findUnrecorded(ctx); err != nil {
+		if err := c.findUnrecorded(ctx); err != nil {
 			return err
 		}
 		if !c.history.anyAtWork() && (len(c.history.Attempts) == 0 || c.history.StopAsked.Equal(asked)) {
