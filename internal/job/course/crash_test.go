@@ -1,127 +1,17 @@
 package course_test
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
 	"floe/internal/job"
 	"floe/internal/job/course"
-	"floe/internal/job/files"
 	"floe/internal/job/process"
 )
-
-const verbWatch = "watch"
-
-// parcel is what a worker of its own process needs to know of a world.
-type parcel struct {
-	Root, Record string
-	Spec         job.Spec
-	Digest       string
-	Request      job.Request
-	Dies         int  // at which of its deeds, from 1; 0: at none
-	Done         bool // the deed is done first
-}
-
-func (w *world) parcel() parcel {
-	return parcel{Root: w.root, Record: w.record, Spec: w.Spec, Digest: w.Digest, Request: w.Request}
-}
-
-// mortal is the back end and the record of a worker that is killed at a deed:
-// when it submits, or when it writes the record.
-type mortal struct {
-	job.Backend
-	course.Record
-	parcel
-	deeds int
-}
-
-func (m *mortal) do(deed func() error) error {
-	m.deeds++
-	if m.deeds != m.Dies {
-		return deed()
-	}
-	var err error
-	if m.Done {
-		err = deed()
-	}
-	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	return err
-}
-
-// Submit implements job.Backend.
-func (m *mortal) Submit(ctx context.Context, r job.Request) (s job.Status, err error) {
-	err = m.do(func() error { s, err = m.Backend.Submit(ctx, r); return err })
-	return s, err
-}
-
-// Save implements course.Record.
-func (m *mortal) Save(ctx context.Context, body []byte) error {
-	return m.do(func() error { return m.Record.Save(ctx, body) })
-}
-
-// watchAsWorker is a worker until it is killed.
-func watchAsWorker(text string) int {
-	var p parcel
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	b, err := process.New(process.Settings{Root: p.Root})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	m := &mortal{Backend: b, Record: file(p.Record), parcel: p}
-	_, _, err = course.Job{
-		Backend: m, Files: files.Disk(p.Request.Dir), Request: p.Request, Spec: p.Spec, Digest: p.Digest,
-		Record: m, Work: "work of the dead", Host: "here", Every: every,
-	}.Run(context.Background())
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
-
-// worker starts a worker in a process and a group of its own.
-func (w *world) worker(p parcel) *exec.Cmd {
-	w.t.Helper()
-	if err := w.Put(w.t.Context()); err != nil {
-		w.t.Fatal(err)
-	}
-	text, err := json.Marshal(p)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	worker := exec.Command(os.Args[0], verbWatch, string(text))
-	worker.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	worker.Stderr = os.Stderr
-	if err := worker.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	return worker
-}
-
-// killedWorker watches the job until it has made a step, and is killed with its
-// group, as a service manager would.
-func (w *world) killedWorker() {
-	w.t.Helper()
-	worker := w.worker(w.parcel())
-	w.training(1)
-	if err := syscall.Kill(-worker.Process.Pid, syscall.SIGKILL); err != nil {
-		w.t.Fatal(err)
-	}
-	_ = worker.Wait()
-}
 
 // Whatever a worker was about to do or had just done when it was killed, the
 // next one goes on as if nothing had happened: no attempt is started twice, none
@@ -196,9 +86,11 @@ func TestTheEndOfAWatcherIsNotTheEndOfTheJob(t *testing.T) {
 func TestAnAttemptThatWasOnlyAnnouncedIsSubmitted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", "")
-	w.keep(w.announced())
-	h := w.succeed()
-	if outcomes(h) != "success" || h.Attempts[0].Number != 1 {
+	h := w.announced()
+	h.Attempts[0].Work = "work of the dead"
+	w.keep(h)
+	h = w.succeed()
+	if outcomes(h) != "success" || h.Attempts[0].Number != 1 || h.Attempts[0].Work != "work" {
 		t.Errorf("want attempt 1 to be submitted, not another:\n%s", shown(h))
 	}
 }

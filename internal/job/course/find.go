@@ -95,6 +95,7 @@ func (c *course) adopt(ctx context.Context, a *Attempt) error {
 	case err != nil:
 		return err
 	case !known && a.Submitted.IsZero():
+		a.Work, a.Host = c.Work, c.Host
 		return c.launch(ctx, a)
 	case !known:
 		c.Log.Warn("the back end does not know an attempt that was at work; it counts as lost", "attempt", a.Name())
