@@ -45,7 +45,7 @@ func (l *logged) follow(name string) {
 	l.following[name] = true
 	l.wg.Go(func() {
 		w := &lines{tell: func(line string) { activity.GetLogger(l.ctx).Info(line) }}
-		if err := l.Backend.Logs(l.ctx, name, job.LogOptions{Follow: true}, w); err != nil && l.ctx.Err() == nil {
+		if err := l.Logs(l.ctx, name, job.LogOptions{Follow: true}, w); err != nil && l.ctx.Err() == nil {
 			activity.GetLogger(l.ctx).Warn("the log of a job is not followed any more", "job", name, "error", err)
 		}
 		w.flush()

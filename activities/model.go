@@ -55,7 +55,7 @@ func (a *Activities) baseModel(ctx context.Context, in WarmStartInput) (Done, er
 
 // passThrough is a chat template that leaves a prompt as it is, for models that are
 // trained on plain text.
-const passThrough = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
+const passThrough = "{% for m in messages %}{{ m['content'] }}{% endfor %}" //nolint:gosec // no credential
 
 // use has a model answer. Label is for people and part of the name under which its
 // checkpoint is served.

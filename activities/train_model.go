@@ -182,8 +182,7 @@ func (a *Activities) StopTraining(ctx context.Context, in TrainInput) (Stopped, 
 	}
 	c.Report = b.report
 	err = c.Stop(ctx)
-	var elsewhere *course.ElsewhereError
-	if errors.As(err, &elsewhere) {
+	if elsewhere, ok := errors.AsType[*course.ElsewhereError](err); ok {
 		return Stopped{Elsewhere: elsewhere.Host}, nil
 	}
 	return Stopped{}, classify(ctx, err)

@@ -252,7 +252,9 @@ func trainingJobs(rounds []experiment.RoundResult) *table {
 			continue
 		}
 		t.Rows = append(t.Rows, []cell{
-			rowHead(roundLabel(round.Round)), {Text: j.Backend, Class: "left"}, {Text: j.Device, Class: "left"},
+			rowHead(roundLabel(round.Round)),
+			{Text: j.Backend, Class: "left"},
+			{Text: j.Device, Class: "left"},
 			plain(count(j.GPUs)), plain(count(j.Attempts)), plain(decimals(j.GPUSeconds/3600, 2)),
 			plain(measured(float64(j.PeakMemoryBytes)/1e9, 1)), plain(measured(j.TokensPerSecond, 0)),
 			{Text: j.Checkpoint[:min(12, len(j.Checkpoint))], Class: "left"},
