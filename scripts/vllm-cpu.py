@@ -22,7 +22,8 @@ def main(to: Path) -> None:
     tiny.build(to / "base")
     small = Qwen3Config.from_pretrained(to / "base")
     small.update({"hidden_size": 128, "intermediate_size": 256, "head_dim": 64, "max_position_embeddings": 32768})
-    torch.manual_seed(7)
+    small.update({"tie_word_embeddings": False, "initializer_range": 0.1})  # else it only repeats its prompt's last token
+    torch.manual_seed(1)  # with this one, the untrained model's answers do not end by themselves
     base = Qwen3ForCausalLM(small)
     base.generation_config = GenerationConfig.from_pretrained(to / "base")
     base.save_pretrained(to / "base")
