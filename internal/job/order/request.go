@@ -1,6 +1,7 @@
 package order
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ func Request(j experiment.JobSpec) job.Request {
 	r := job.Request{
 		Command: j.Command,
 		Resources: job.Resources{
-			GPUs: j.GPUs, CPUs: j.CPUs, MemoryBytes: int64(j.Memory * gigabyte), Wall: time.Duration(j.Wall) * time.Minute,
+			GPUs: j.GPUs, CPUs: j.CPUs, MemoryBytes: int64(math.Round(j.Memory * gigabyte)), Wall: time.Duration(j.Wall) * time.Minute,
 		},
 		Grace: time.Duration(j.Grace) * time.Second,
 	}
