@@ -141,6 +141,21 @@ func TestWhatAPodWaitsForIsTold(t *testing.T) {
 	}
 }
 
+func TestWhatAStopKilledIsSaidToBeStopped(t *testing.T) {
+	_, settings := serve(t)
+	b, r := open(t, settings), request()
+	r.Command = []string{"sleep", "100000"}
+	if s, err := b.Submit(t.Context(), r); err != nil || s.State != job.Running {
+		t.Fatalf("got %s, %v; want it running", s, err)
+	}
+	if err := b.Stop(t.Context(), r.Name(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := b.Status(t.Context(), r.Name()); err != nil || s.State != job.Ended || s.Reason != "stopped" {
+		t.Errorf("got %s, %v; want it stopped", s, err)
+	}
+}
+
 func TestTemplatesAreChecked(t *testing.T) {
 	_, settings := serve(t)
 	two := corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "x"}, {Name: "b", Image: "x"}}}

@@ -76,27 +76,37 @@ func told(j *batchv1.Job, pods []corev1.Pod) job.Status {
 }
 
 func ended(s job.Status, j *batchv1.Job, c batchv1.JobCondition, last *corev1.Pod) job.Status {
-	s.State, s.Ended = job.Ended, c.LastTransitionTime.UTC()
+	s.State, s.Ended, s.Reason = job.Ended, c.LastTransitionTime.UTC(), because(c, last)
 	if j.Status.StartTime != nil && s.Started.IsZero() {
 		s.Started = j.Status.StartTime.UTC()
 	}
 	if t := terminated(last); t != nil {
 		code := int(t.ExitCode)
 		s.ExitCode = &code
-		if t.Reason != "Completed" && t.Reason != "Error" {
-			s.Reason = t.Reason // OOMKilled
-		}
 		s.Ended = t.FinishedAt.UTC()
 	} else if c.Type == batchv1.JobComplete {
 		s.ExitCode = new(int)
 	}
-	if last != nil && last.Status.Reason != "" {
-		s.Reason = last.Status.Reason // DeadlineExceeded
-	}
-	if c.Type == batchv1.JobFailed && c.Reason != batchv1.JobReasonBackoffLimitExceeded && c.Reason != batchv1.JobReasonFailedIndexes {
-		s.Reason = strings.TrimPrefix(s.Reason+", "+c.Reason, ", ")
-	}
 	return s
+}
+
+// because is what container, pod and Job say of the end, beside the exit code.
+func because(c batchv1.JobCondition, last *corev1.Pod) string {
+	var words []string
+	if t := terminated(last); t != nil && t.Reason != "Completed" && t.Reason != "Error" {
+		words = append(words, t.Reason) // OOMKilled
+	}
+	if last != nil && last.Status.Reason != "" {
+		words = append(words, last.Status.Reason) // DeadlineExceeded
+	}
+	switch c.Reason {
+	case "", batchv1.JobReasonCompletionsReached, batchv1.JobReasonBackoffLimitExceeded, batchv1.JobReasonFailedIndexes:
+	case batchv1.JobReasonDeadlineExceeded: // nobody but Stop gives the Job a deadline
+		words = append(words, "stopped")
+	default:
+		words = append(words, c.Reason)
+	}
+	return strings.Join(words, ", ")
 }
 
 func terminated(p *corev1.Pod) *corev1.ContainerStateTerminated {
