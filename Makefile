@@ -123,7 +123,7 @@ chaos: ## break things while sweeps run: EVENTS (default 39) drawn by SEED (defa
 		$(GO) test ./internal/chaos -run Chaos -v -count=1 -timeout 0
 
 histories: build ## record the histories that the replay test replays (after a change of workflows that is meant)
-	$(GO) test ./starter -run 'WholeExperiment|CancelStops|FailureWaits|PauseResume|ASweep|APersonDesigns' -count=1 -record
+	$(GO) test ./starter -run 'WholeExperiment|CancelStops|FailureWaits|PauseResume|ASweep|APersonDesigns|ALanguageModel|CancelEndsTheJob' -count=1 -record
 
 schema: build ## write docs/experiment.schema.json anew
 	$(BIN)/starter schema > docs/experiment.schema.json

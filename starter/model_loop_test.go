@@ -48,6 +48,10 @@ func TestALanguageModelIsTrainedServedAskedAndDesigns(t *testing.T) {
 	}
 	l.once()
 	l.quiet()
+	if *record {
+		l.record("exp-lm", "experiment-model.json")
+		l.record("exp-lm-round-1", "round-model.json")
+	}
 
 	again := func(t *testing.T) *lab { m := *l.machine; m.t = t; return &lab{&m, l.dir, l.spec} }
 	starts := func() int { return len(l.of(skill.EventStart)) }

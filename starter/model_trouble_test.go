@@ -86,6 +86,9 @@ func TestCancelEndsTheJob(t *testing.T) {
 	if ends := l.of(skill.EventEnd); len(ends) != 1 || ends[0].Exit != job.ExitStopped {
 		t.Errorf("the training ended with %+v; want that it was let save", ends)
 	}
+	if *record {
+		l.record("exp-lm-round-0", "round-model-cancelled.json")
+	}
 	t.Run("and the next run goes on from what it saved", func(t *testing.T) {
 		l.tell("go", "")
 		l.must(append([]string{"run", l.spec, "--set", "rounds=1", "--name", "next"}, fails("hold:3")...)...)
