@@ -34,6 +34,9 @@ const stopTimeout = 20 * time.Second
 // heartbeatThrottle lets progress reach the server often enough for a live view.
 const heartbeatThrottle = time.Second
 
+// stops is how many trainings a worker with a device ends at the same time.
+const stops = 4
+
 // wire is the only list of adapters.
 func wire(c client.Client, store artifact.Store, directory endpoint.Directory, s settings, log *slog.Logger) (*activities.Activities, *pool.Pool, error) {
 	build := provenance()
@@ -102,7 +105,8 @@ func deployment(s settings) worker.DeploymentOptions {
 
 // workers makes one poller per queue. Jobs hold a device: few at a time, and
 // never in the way of the small work; what only this machine can go on with has a
-// queue of its own. Watching costs nothing.
+// queue of its own. Watching costs nothing, and neither does ending what holds a
+// device: there is always a place for it.
 func workers(c client.Client, acts *activities.Activities, s settings) []worker.Worker {
 	base := worker.Options{
 		WorkerStopTimeout:                stopTimeout,
@@ -124,7 +128,8 @@ func workers(c client.Client, acts *activities.Activities, s settings) []worker.
 		name string
 		most int
 	}{ // a queue that no place is left for is not polled
-		{workflows.QueueJobs, s.jobs}, {workflows.QueueOf(s.host), s.jobs}, {workflows.QueueWatch, s.watch},
+		{workflows.QueueJobs, s.jobs}, {workflows.QueueOf(s.host), s.jobs + min(s.jobs, stops)},
+		{workflows.QueueStops, min(s.jobs, 1) * stops}, {workflows.QueueWatch, s.watch},
 	} {
 		if q.most == 0 {
 			continue

@@ -13,6 +13,9 @@ const (
 	QueueJobs = "floe-jobs"
 	// QueueWatch is for work that is done elsewhere and only watched: many at a time.
 	QueueWatch = "floe-watch"
+	// QueueStops is for ending trainings that hold a worker's device: they must not
+	// wait behind those that wait for it.
+	QueueStops = "floe-stops"
 )
 
 // QueueOf is the task queue of one machine's workers, for jobs that are known there

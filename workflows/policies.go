@@ -38,6 +38,16 @@ func trainWait(s experiment.Spec) wait {
 	return jobWork
 }
 
+// stopWait is where a training that waited so is ended: never behind those that wait
+// for the device it holds.
+func stopWait(w wait) wait {
+	if w.queue == QueueJobs {
+		w.queue = QueueStops
+	}
+	w.start = stopStart
+	return w
+}
+
 // policyWait is where the policy of a spec is asked: a language model that a worker
 // serves holds a device, one that somebody else serves none.
 func policyWait(s experiment.Spec) wait {

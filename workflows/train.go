@@ -18,7 +18,7 @@ func train(ctx workflow.Context, in RoundInput, g *gate, input activities.TrainI
 		out, err := step(ctx, in, g, w, "train", in.summary("train %d epochs", in.Spec.Epochs), do.Train, input)
 		if err != nil {
 			if in.Spec.Trainer.TrainsModel() {
-				stopTraining(ctx, in, w, input)
+				stopTraining(ctx, in, stopWait(w), input)
 			}
 			return out, err
 		}
@@ -43,7 +43,6 @@ func stopTraining(ctx workflow.Context, in RoundInput, w wait, input activities.
 	if cancelled {
 		note(ctx, in, "cancelled; the training's job is being stopped")
 	}
-	w.start = stopStart
 	for {
 		out, err := call(ctx, w, in.Spec.Limits, in.summary("stop the training's job"), do.StopTraining, input)
 		switch {

@@ -123,7 +123,7 @@ func TestACancelledTrainingIsStoppedBeforeTheExperimentEnds(t *testing.T) {
 	if err := s.GetWorkflowError(); !temporal.IsCanceledError(err) {
 		t.Errorf("ended with %v; want a cancellation", err)
 	}
-	if !slices.Contains(s.calls, "stop base on data-0") || !slices.Contains(*where, "StopTraining@floe-jobs") {
+	if !slices.Contains(s.calls, "stop base on data-0") || !slices.Contains(*where, "StopTraining@floe-stops") {
 		t.Errorf("calls %q at %v; want the training stopped", s.calls, *where)
 	}
 }
