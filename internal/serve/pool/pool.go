@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"floe/internal/endpoint"
 	"floe/internal/experiment"
@@ -109,6 +110,10 @@ func New(s Settings) *Pool {
 	return &Pool{settings: s, changed: make(chan struct{}), servers: map[string]*server{}}
 }
 
+// ownPatience is how long trouble with a server of ours is waited out before its user
+// hears of it: one that has died comes back only when it is wanted anew.
+const ownPatience = 15 * time.Second
+
 // Use has a model answer: it starts or adopts the server, loads the checkpoint and
 // asks for one token. Report gets sentences about what is waited for; it may be nil.
 // A start that is broken off, by the context or by trouble, ends the server if
@@ -130,6 +135,9 @@ func (p *Pool) Use(ctx context.Context, w Want, report func(note string)) (*Use,
 		_, broken := errors.AsType[*startError](err)
 		p.letGo(s, "", broken || ctx.Err() != nil) //nolint:contextcheck // a stop outlives the use that causes it
 		return nil, err
+	}
+	if s.own {
+		served.Endpoint.Clock.Patience = ownPatience
 	}
 	return &Use{
 		Endpoint: served.Endpoint, Model: served.Model, Prices: prices, Server: s.Describe(ctx),
