@@ -185,13 +185,13 @@ func (t *trainings) lines(w io.Writer) error {
 	return err
 }
 
-// String says where trainings run: "on slurm, 1 GPU each".
+// String says where trainings run: "by slurm, 1 GPU each".
 func (p site) String() string {
 	unit := "GPUs"
 	if p.GPUs == 1 {
 		unit = "GPU"
 	}
-	return fmt.Sprintf("on %s, %d %s each", p.Backend, p.GPUs, unit)
+	return fmt.Sprintf("by %s, %d %s each", p.Backend, p.GPUs, unit)
 }
 
 func (t *trainings) hours() string {

@@ -49,10 +49,10 @@ func TestPlansOfLanguageModelsSayWhatTheyTake(t *testing.T) {
 		}
 	}
 	says(t, []string{
-		"Qwen/Qwen3-4B at abc", "2 jobs of 13 steps by trl, tuning lora", "on slurm, 2 GPUs each", "6: 2 jobs x 1.5 hours x 2 GPUs",
+		"Qwen/Qwen3-4B at abc", "2 jobs of 13 steps by trl, tuning lora", "by slurm, 2 GPUs each", "6: 2 jobs x 1.5 hours x 2 GPUs",
 		"1664 sampled in training, 108 asked of the served model (vllm)",
 	}, "validate", file)
-	says(t, []string{"2 trainings to do: 2 on slurm, 2 GPUs each; 1664 answers to sample in them, 108 to ask", "GPU-hours: 6 by job.hours"}, "plan", file, "--offline")
+	says(t, []string{"2 trainings to do: 2 by slurm, 2 GPUs each; 1664 answers to sample in them, 108 to ask", "GPU-hours: 6 by job.hours"}, "plan", file, "--offline")
 }
 
 func TestHoursThatNobodySaidAreNotInvented(t *testing.T) {
@@ -108,7 +108,7 @@ arms:
 	// all arms of a seed, and the arm that comes first trains it.
 	got := p.Trainings
 	if len(got.Places) != 2 || got.Places[0].Backend != "slurm" || got.Places[0].Jobs != 6 || got.Places[1].Backend != "process" || got.Places[1].Jobs != 2 || got.Saved.Jobs != 4 {
-		t.Errorf("%+v; want 8 trainings, 6 on slurm and 2 on process, and 4 saved", got)
+		t.Errorf("%+v; want 8 trainings, 6 on slurm and 2 by process, and 4 saved", got)
 	}
 	if *got.GPUHours != 6*2*1.5+2*1*1.5 || *got.Saved.GPUHours != 2*2*1.5+2*1*1.5 || got.Rollouts != 8*13*16*4 || got.Saved.Rollouts != 4*13*16*4 {
 		t.Errorf("%+v with %v and %v GPU-hours", got, *got.GPUHours, *got.Saved.GPUHours)
@@ -116,7 +116,7 @@ arms:
 	if p.Most.Jobs != 12 {
 		t.Errorf("at most %d trainings; want 12, none of them a warm start", p.Most.Jobs)
 	}
-	says(t, []string{"8 trainings to do: 6 on slurm, 2 GPUs each; 2 on process, 1 GPU each", "GPU-hours: 21 by job.hours, 9 saved; 4 trainings"}, "sweep", "plan", file)
+	says(t, []string{"8 trainings to do: 6 by slurm, 2 GPUs each; 2 by process, 1 GPU each", "GPU-hours: 21 by job.hours, 9 saved; 4 trainings"}, "sweep", "plan", file)
 }
 
 func TestDoneTrainingsAreSaved(t *testing.T) {

@@ -156,7 +156,7 @@ func trainingRows(s experiment.Spec, p plan) [][]string {
 	hours := "not known; job.hours (what one job takes) would tell"
 	if p.Trainings.GPUHours != nil {
 		w := wayOf(s)
-		hours = fmt.Sprintf("%.4g: %d jobs x %.4g hours x %d GPUs", *p.Trainings.GPUHours, p.Jobs, w.JobHours, w.GPUs)
+		hours = fmt.Sprintf("%.4g: %d jobs x %.4g hours x %s", *p.Trainings.GPUHours, p.Jobs, w.JobHours, plural(w.GPUs, "GPU"))
 	}
 	return [][]string{
 		{"model", model},
