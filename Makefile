@@ -74,7 +74,7 @@ test-slurm: ## the Slurm back end, against a one-node Slurm from Debian's packag
 test-ray: ## the Ray back end, against a local Ray (the first time this fetches 200 MB of packages)
 	scripts/test-ray $(ARGS)
 
-test-kubernetes: ## the Kubernetes back end, against a real control plane (the first time compiles one, which takes many minutes)
+test-kubernetes: ## the Kubernetes back end, against a real control plane (the first time fetches 90 MB of modules and compiles them: ten minutes of a processor)
 	scripts/test-kubernetes $(ARGS)
 
 test-serve: $(TRAINER)/floe-trainer-installed ## serving, with a real vLLM on the CPU (the first time fetches 700 MB of packages)
