@@ -58,10 +58,26 @@ func openLab(t *testing.T, env ...string) *lab {
 	l.machine = boot(t, append(env, skill.EnvDiary+"="+l.path("diary"), skill.EnvHold+"="+l.path("hold"), trainjob.EnvGo+"="+l.path("go"))...)
 	t.Cleanup(func() {
 		if t.Failed() {
+			l.tidy()
 			t.Logf("the diary:\n%s\nthe services said:\n%s\nthe worker's log ends:\n%s", l.diaryText(), l.log, l.workerLog())
 		}
 	})
 	return l
+}
+
+// tidy ends what a failed test left at work: jobs outlive workers.
+func (l *lab) tidy() {
+	for _, e := range l.of(skill.EventStart, skill.EventServe) {
+		if l.alive(e.PID) {
+			l.kill(e.PID)
+		}
+	}
+}
+
+// alive says whether a process is one of our programs and runs.
+func (l *lab) alive(pid int) bool {
+	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && strings.Contains(string(body), programs)
 }
 
 func (l *lab) path(name string) string { return filepath.Join(l.dir, name) }
@@ -136,7 +152,7 @@ func (l *lab) once() {
 	}
 }
 
-// quiet waits until nothing is left of trainings and servers: neither they nor the
+// quiet checks that nothing is left of trainings and servers: neither they nor the
 // supervisors and guards around them.
 func (l *lab) quiet() {
 	l.t.Helper()
@@ -146,8 +162,8 @@ func (l *lab) quiet() {
 	}
 	var left []string
 	for pid := range pids {
-		if body, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && strings.Contains(string(body), programs) {
-			left = append(left, fmt.Sprintf("%d %s", pid, strings.ReplaceAll(string(body), "\x00", " ")))
+		if l.alive(pid) {
+			left = append(left, fmt.Sprintf("process %d of the diary", pid))
 		}
 	}
 	if out, err := exec.Command("pgrep", "-fa", filepath.Join(l.data, "worker")+"/").Output(); err == nil {

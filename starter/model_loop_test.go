@@ -13,6 +13,7 @@ import (
 )
 
 func TestALanguageModelIsTrainedServedAskedAndDesigns(t *testing.T) {
+	t.Parallel()
 	l := openLab(t)
 	out := l.must("run", l.spec)
 	r := l.found("lm")
@@ -45,6 +46,9 @@ func TestALanguageModelIsTrainedServedAskedAndDesigns(t *testing.T) {
 	}
 	if log := l.text("lm", "round-1/train/log/a1.log"); !strings.Contains(log, "step 6 of 6") {
 		t.Errorf("the log of the job:\n%s", log)
+	}
+	if lines := l.must("logs", "lm", "--round", "1", "--step", "train"); !strings.Contains(lines, "step 6 of 6") {
+		t.Errorf("what the job printed is not in the log of its step:\n%s", lines)
 	}
 	l.once()
 	l.quiet()

@@ -13,6 +13,7 @@ import (
 // others wait for the device while a training is cancelled that holds it: it must be
 // stopped before them, and not behind them.
 func TestACancelledTrainingIsGoneBeforeAnotherHasTheDevice(t *testing.T) {
+	t.Parallel()
 	l := openLab(t)
 	other := append([]string{"--set", "rounds=1", "--set", "trainer.learning_rate=0.00003"}, fails("nan:1")...)
 	l.starter(append([]string{"run", l.spec, "--name", "trains"}, other...)...)
@@ -63,6 +64,7 @@ func (l *lab) waits(name, activity string) {
 // TestAnExperimentThatWaitsForTheSameTrainingTakesItOver cancels the one of two that
 // has begun it.
 func TestAnExperimentThatWaitsForTheSameTrainingTakesItOver(t *testing.T) {
+	t.Parallel()
 	l := openLab(t)
 	l.must(append([]string{"run", l.spec, "--detach", "--set", "rounds=1"}, fails("hold:3")...)...)
 	l.holds(3)
@@ -77,6 +79,7 @@ func TestAnExperimentThatWaitsForTheSameTrainingTakesItOver(t *testing.T) {
 
 // TestAServerOutlivesItsWorker kills the worker while a server is asked.
 func TestAServerOutlivesItsWorker(t *testing.T) {
+	t.Parallel()
 	l := openLab(t)
 	l.tell("hold", skill.EventAnswer)
 	l.must("run", l.spec, "--detach", "--set", "rounds=1", "--set", "serve.idle_minutes=1")
@@ -91,6 +94,7 @@ func TestAServerOutlivesItsWorker(t *testing.T) {
 
 // TestAServerThatDiesIsStartedAgain kills a server while it is asked.
 func TestAServerThatDiesIsStartedAgain(t *testing.T) {
+	t.Parallel()
 	l := openLab(t)
 	l.tell("hold", skill.EventAnswer)
 	l.must("run", l.spec, "--detach", "--set", "rounds=1")

@@ -27,6 +27,7 @@ func (l *lab) history(name string, round int) []course.Attempt {
 }
 
 func TestATrainingOutlivesItsWorker(t *testing.T) {
+	t.Parallel()
 	l := openLab(t)
 	l.must(append([]string{"run", l.spec, "--detach", "--set", "rounds=1"}, fails("hold:3")...)...)
 	at := l.holds(3)
@@ -51,6 +52,7 @@ func TestATrainingOutlivesItsWorker(t *testing.T) {
 // TestAKilledTrainingGoesOnAsIfNothingHadHappened compares with an experiment that
 // shares no work and is left alone.
 func TestAKilledTrainingGoesOnAsIfNothingHadHappened(t *testing.T) {
+	t.Parallel()
 	l := openLab(t)
 	l.must("run", l.spec, "--set", "rounds=1", "--set", "share=false")
 	l.must(append([]string{"run", l.spec, "--name", "killed", "--set", "rounds=1", "--set", "share=false", "--detach"}, fails("hold:3@1,tear:4@2")...)...)
@@ -77,6 +79,7 @@ func TestAKilledTrainingGoesOnAsIfNothingHadHappened(t *testing.T) {
 }
 
 func TestCancelEndsTheJob(t *testing.T) {
+	t.Parallel()
 	l := openLab(t)
 	l.must(append([]string{"run", l.spec, "--detach"}, fails("hold:3")...)...)
 	l.holds(3)
@@ -97,8 +100,10 @@ func TestCancelEndsTheJob(t *testing.T) {
 }
 
 func TestCancelEndsTheServer(t *testing.T) {
+	t.Parallel()
 	for _, event := range []string{skill.EventAnswer, skill.EventDesign} {
 		t.Run(event, func(t *testing.T) {
+			t.Parallel()
 			l := openLab(t)
 			l.tell("hold", event)
 			l.must("run", l.spec, "--detach")
@@ -121,6 +126,7 @@ func (l *lab) asks(name, event string) bool {
 }
 
 func TestAHopelessTrainingWaitsForADecision(t *testing.T) {
+	t.Parallel()
 	l := openLab(t)
 	_, errOut, code := l.starter(append([]string{"run", l.spec, "--set", "rounds=1"}, fails("nan:2")...)...)
 	if code != exitFailed || !strings.Contains(errOut, "the loss of step 2 is not finite") {
@@ -136,6 +142,7 @@ func TestAHopelessTrainingWaitsForADecision(t *testing.T) {
 }
 
 func TestATrainingThatNeverWorksIsGivenUp(t *testing.T) {
+	t.Parallel()
 	l := openLab(t)
 	_, errOut, code := l.starter(append([]string{"run", l.spec, "--set", "rounds=1", "--set", "limits.attempts=2"}, fails("empty:0")...)...)
 	if code != exitFailed || !strings.Contains(errOut, "result.json") {
@@ -147,6 +154,7 @@ func TestATrainingThatNeverWorksIsGivenUp(t *testing.T) {
 }
 
 func TestAHangingTrainingIsEnded(t *testing.T) {
+	t.Parallel()
 	l := openLab(t)
 	l.must(append([]string{"run", l.spec, "--set", "rounds=1", "--set", "job.hang_minutes=0.1", "--set", "job.grace_seconds=1"}, fails("hang:3@1")...)...)
 	h := l.history("lm", 0)
