@@ -47,8 +47,8 @@ func TestGPUTimeIsSummedOverAttempts(t *testing.T) {
 	want := []string{
 		"train-1-a1 | interrupted | 2026-11-29 21:00:00 | 1 h 30 min | 12 h 0 min | 50 | preempted",
 		"train-1-a2 | interrupted | 2026-11-29 23:00:00 | 1 h 0 min | 8 h 0 min | 50 | ",
-		"train-1-a3 | running | 2026-11-30 00:00:00 | 1 h 0 min | 4 h 0 min | 0 | ",
-		"train-1-a4 | pending | - | 0 s | 0 s | 0 | Resources",
+		"train-1-a3 | running | 2026-11-30 00:00:00 | 1 h 0 min | 4 h 0 min | - | ",
+		"train-1-a4 | pending | - | 0 s | 0 s | - | Resources",
 	}
 	if got := strings.Join(text, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))

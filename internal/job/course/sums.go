@@ -95,8 +95,12 @@ func (h History) Table(now time.Time) [][]string {
 		if !a.Status.Started.IsZero() {
 			started = a.Status.Started.UTC().Format(time.DateTime)
 		}
+		steps := "-" // known once it has ended
+		if !a.AtWork() {
+			steps = strconv.Itoa(a.Steps)
+		}
 		ran := a.Ran(now)
-		lines[i] = []string{a.Name(), state, started, span(ran), span(ran * time.Duration(a.GPUs)), strconv.Itoa(a.Steps), how}
+		lines[i] = []string{a.Name(), state, started, span(ran), span(ran * time.Duration(a.GPUs)), steps, how}
 	}
 	return lines
 }
