@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -20,20 +21,45 @@ type logged struct {
 
 	mu        sync.Mutex
 	following map[string]bool
+	ours      map[string]bool // attempts that were submitted through this
 	wg        sync.WaitGroup
 }
 
 func follow(ctx context.Context, b job.Backend) *logged {
-	return &logged{Backend: b, ctx: ctx, following: map[string]bool{}}
+	return &logged{Backend: b, ctx: ctx, following: map[string]bool{}, ours: map[string]bool{}}
+}
+
+// Submit implements job.Backend. An attempt that ends before anybody looks at it is
+// followed all the same: what it printed says why.
+func (l *logged) Submit(ctx context.Context, r job.Request) (job.Status, error) {
+	l.mu.Lock()
+	l.ours[r.Name()] = true
+	l.mu.Unlock()
+	s, err := l.Backend.Submit(ctx, r)
+	if err == nil {
+		l.seen(s)
+	}
+	return s, err
 }
 
 // Status implements job.Backend.
 func (l *logged) Status(ctx context.Context, name string) (job.Status, error) {
 	s, err := l.Backend.Status(ctx, name)
-	if err == nil && s.State == job.Running {
-		l.follow(name)
+	if err == nil {
+		l.seen(s)
 	}
 	return s, err
+}
+
+// seen follows an attempt that runs, or has ended since it was submitted here: the
+// logs of others that have ended were told by who watched them.
+func (l *logged) seen(s job.Status) {
+	l.mu.Lock()
+	ours := l.ours[s.Name]
+	l.mu.Unlock()
+	if s.State == job.Running || ours && s.State.Final() {
+		l.follow(s.Name)
+	}
 }
 
 func (l *logged) follow(name string) {
@@ -50,6 +76,23 @@ func (l *logged) follow(name string) {
 		}
 		w.flush()
 	})
+}
+
+// tailWithin bounds the wait for the last lines of a job that has ended.
+const tailWithin = 10 * time.Second
+
+// tail waits until all that ended jobs have printed is told.
+func (l *logged) tail() {
+	all := make(chan struct{})
+	go func() {
+		l.wg.Wait()
+		close(all)
+	}()
+	select {
+	case <-all:
+	case <-time.After(tailWithin):
+	case <-l.ctx.Done():
+	}
 }
 
 // wait returns when all that was followed has ended; its context has ended then.

@@ -106,6 +106,9 @@ func (a *Activities) runJob(ctx context.Context, step experiment.StepID, t train
 		return a.put(ctx, p, t, func(text string) { report(0, c.Spec.ExpectedSteps, text) })
 	}
 	verdict, history, err := c.Run(ctx)
+	if _, ended := errors.AsType[*course.EndedError](err); err == nil || ended {
+		log.tail()
+	}
 	if err != nil {
 		return nil, p, err
 	}

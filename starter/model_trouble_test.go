@@ -135,6 +135,9 @@ func TestAHopelessTrainingWaitsForADecision(t *testing.T) {
 	if starts := l.of(skill.EventStart); len(starts) != 1 {
 		t.Errorf("%d attempts; want one, as the same fails again", len(starts))
 	}
+	if lines := l.must("logs", "lm", "--step", "train"); !strings.Contains(lines, "step 1 of 6") {
+		t.Errorf("what the job printed is not in the log of its step:\n%s", lines)
+	}
 	l.quiet()
 	l.must(append([]string{"retry", "lm", "--reason", "the learning rate was not to blame"}, fails("")...)...)
 	l.reaches("lm", workflows.StateDone)

@@ -23,7 +23,7 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // of the temporary folder
-	build := exec.Command("go", "build", "-o", dir+"/", "floe/worker", "floe/starter")
+	build := exec.Command("go", "build", "-o", dir+"/", "floe/worker", "floe/starter", "floe/internal/devtest/scripted")
 	out, err := build.CombinedOutput()
 	if err == nil {
 		var devstack string
@@ -88,21 +88,39 @@ func (o order) over(began time.Time) bool {
 	return o.minutes > 0 && time.Since(began) >= time.Duration(o.minutes)*time.Minute
 }
 
-// TestNothingIsToBeSeenOfChaos runs one sweep after the other, each undisturbed
-// and then through the next events of the schedule, until all have happened.
+// play is what is run while things break.
+type play struct {
+	name  string // folder of its diary and logs, below that of the order; may be empty
+	kinds []kind
+	// text is the sweep of a lap.
+	text func(s *site, lap int, long bool) string
+	// same says of an artifact, by its path in an experiment, whether it must be that
+	// of an undisturbed sweep to the byte.
+	same func(path string) bool
+}
+
+// TestNothingIsToBeSeenOfChaos is about the embedded trainer, whose artifacts all
+// come again.
 func TestNothingIsToBeSeenOfChaos(t *testing.T) {
+	perform(t, play{"", kinds, func(_ *site, lap int, long bool) string { return sweepText(lap, long) }, func(string) bool { return true }})
+}
+
+// perform runs one sweep after the other, each undisturbed and then through the next
+// events of the schedule, until all have happened.
+func perform(t *testing.T, p play) {
 	o := orders(t)
+	o.out = filepath.Join(o.out, p.name)
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	d := openDiary(t, filepath.Join(o.out, "chaos.jsonl"))
 	d.aside("seed %d, %d events", o.seed, o.events)
-	left, began := schedule(o.seed, o.events), time.Now()
+	left, began := schedule(p.kinds, o.seed, o.events), time.Now()
 	laps := 0
 	for ; len(left) > 0 && !t.Failed() && (laps == 0 || !o.over(began)); laps++ {
 		t.Run(fmt.Sprintf("lap %d", laps), func(t *testing.T) {
 			d.under(t)
-			left = lap(t, o, d, laps, left)
+			left = lap(t, p, o, d, laps, left)
 		})
 	}
 	d.under(t)
@@ -118,17 +136,17 @@ func TestNothingIsToBeSeenOfChaos(t *testing.T) {
 
 // lap runs one sweep undisturbed, and again through the next events; those that
 // had not begun when it was done are left.
-func lap(t *testing.T, o order, d *diary, number int, events []event) []event {
-	text := sweepText(number, o.events > checkEvents)
+func lap(t *testing.T, p play, o order, d *diary, number int, events []event) []event {
 	logs := filepath.Join(o.out, fmt.Sprintf("lap-%d", number))
-	want := calm(t, d, filepath.Join(logs, "undisturbed"), text)
+	long := o.events > checkEvents
+	want := calm(t, d, filepath.Join(logs, "undisturbed"), func(s *site) string { return p.text(s, number, long) })
 
 	s := newSite(t, logs, d.aside, func(s *site) {
 		if err := s.mountDisk(); err != nil {
 			d.aside("the store's disk will not be filled: %v", err)
 		}
 	})
-	s.begin(text)
+	s.begin(p.text(s, number, long))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	st := &storm{site: s, diary: d, ctx: ctx, seats: make(chan struct{}, atOnce)}
@@ -142,16 +160,16 @@ func lap(t *testing.T, o order, d *diary, number int, events []event) []event {
 		return left
 	}
 	s.mendAll(d)
-	s.check(d, v, want)
+	s.check(d, v, p.same, want)
 	return left
 }
 
 // calm runs a sweep undisturbed and returns the sha256 of its artifacts by cell
 // and path.
-func calm(t *testing.T, d *diary, logs, text string) map[string]map[string]string {
+func calm(t *testing.T, d *diary, logs string, text func(*site) string) map[string]map[string]string {
 	t.Helper()
 	s := newSite(t, logs, d.aside, func(*site) {})
-	s.begin(text)
+	s.begin(text(s))
 	v := s.followed(d)
 	sums := s.sums(v)
 	s.close()

@@ -102,7 +102,7 @@ func (d *diary) count(what string, n int) {
 func (d *diary) counts() (text string, all int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, k := range kinds {
+	for _, k := range slices.Concat(kinds, ofModels) {
 		if n := d.done[k]; n > 0 {
 			text += fmt.Sprintf(", %s x %d", k, n)
 			all += n

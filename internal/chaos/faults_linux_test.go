@@ -76,6 +76,8 @@ func (s *storm) perform(e event) {
 		err = s.fillDisk(e)
 	case corrupt:
 		err = s.corrupt(e)
+	case killTrainer, killServer, killSupervisor, killGuard:
+		err = s.killModel(e)
 	case dropAnswers:
 		s.loseAnswers(e)
 	case delayStore, cutStore:

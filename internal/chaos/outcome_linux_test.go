@@ -29,13 +29,15 @@ func (s *site) sums(v view) map[string]map[string]string {
 }
 
 // check looks at what a storm has left. Workers and servers are stopped.
-func (s *site) check(d *diary, v view, want map[string]map[string]string) {
+func (s *site) check(d *diary, v view, same func(string) bool, want map[string]map[string]string) {
 	s.t.Helper()
 	s.everyCellOnce(v)
-	s.sameArtifacts(d, want, s.sums(v))
+	s.sameArtifacts(d, same, want, s.sums(v))
 	s.stopWorkers()
 	s.nothingLeft(d)
 	s.close()
+	// A server that a killed worker has left ends two minutes after it.
+	within(3*time.Minute, func() bool { return len(marked(s.mark)) == 0 })
 	for pid, line := range marked(s.mark) {
 		s.t.Errorf("process %d is left over: %s", pid, line)
 	}
@@ -63,14 +65,17 @@ func (s *site) everyCellOnce(v view) {
 	}
 }
 
-func (s *site) sameArtifacts(d *diary, want, got map[string]map[string]string) {
+func (s *site) sameArtifacts(d *diary, same func(path string) bool, want, got map[string]map[string]string) {
 	s.t.Helper()
 	n := 0
 	for cell, files := range want {
-		if len(got[cell]) != len(files) {
-			s.t.Errorf("%s has %d artifacts; undisturbed it has %d", cell, len(got[cell]), len(files))
+		if want, got := counted(files, same), counted(got[cell], same); want != got {
+			s.t.Errorf("%s has %d artifacts; undisturbed it has %d", cell, got, want)
 		}
 		for path, sum := range files {
+			if !same(path) {
+				continue
+			}
 			n++
 			if got[cell][path] != sum {
 				s.t.Errorf("%s of %s has sha256 %q; undisturbed it is %q", path, cell, got[cell][path], sum)
@@ -79,6 +84,15 @@ func (s *site) sameArtifacts(d *diary, want, got map[string]map[string]string) {
 	}
 	d.count("artifacts compared", n)
 	d.aside("%d artifacts of %d cells were compared", n, len(want))
+}
+
+func counted(files map[string]string, same func(string) bool) (n int) {
+	for path := range files {
+		if same(path) {
+			n++
+		}
+	}
+	return n
 }
 
 // swept is what `starter gc` says.

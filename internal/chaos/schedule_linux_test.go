@@ -70,7 +70,7 @@ const (
 
 // schedule draws events. Each kind comes once before any comes again; the same
 // seed gives the same schedule, also to a longer one.
-func schedule(seed uint64, n int) []event {
+func schedule(kinds []kind, seed uint64, n int) []event {
 	rng := experiment.Rand("chaos", strconv.FormatUint(seed, 10))
 	between := func(least, most time.Duration) time.Duration {
 		return (least + time.Duration(rng.Int64N(int64(most-least)+1))).Round(time.Millisecond)
@@ -95,7 +95,7 @@ func schedule(seed uint64, n int) []event {
 }
 
 func TestASeedIsAScheduleAndAllKindsComeUp(t *testing.T) {
-	long, short := schedule(7, 3*len(kinds)), schedule(7, 4)
+	long, short := schedule(kinds, 7, 3*len(kinds)), schedule(kinds, 7, 4)
 	for i, e := range short {
 		if e != long[i] {
 			t.Errorf("event %d is %+v in a short schedule and %+v in a long one", i, e, long[i])
@@ -110,7 +110,7 @@ func TestASeedIsAScheduleAndAllKindsComeUp(t *testing.T) {
 			t.Errorf("%s comes %d times in three rounds of all kinds", k, count[k])
 		}
 	}
-	if fmt.Sprint(schedule(8, 4)) == fmt.Sprint(short) {
+	if fmt.Sprint(schedule(kinds, 8, 4)) == fmt.Sprint(short) {
 		t.Error("two seeds give the same schedule")
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"floe/internal/devtest"
+	"floe/internal/devtest/skill"
+	"floe/internal/devtest/trainjob"
 	"floe/internal/stack"
 )
 
@@ -84,10 +86,10 @@ func (s *site) connect(i int) {
 	w := s.program(fmt.Sprintf("worker-%d", i), func() (string, []string) {
 		return filepath.Join(programs, "worker"), []string{
 			"--address", wire.Address(), "--namespace", s.info.Namespace,
-			"--s3-endpoint", line.server.URL, "--bucket", s.info.Bucket,
+			"--s3-endpoint", line.server.URL, "--bucket", s.info.Bucket, "--folder", s.home(fmt.Sprintf("worker-%d", i)),
 		}
 	})
-	w.env = append(w.env, "OPENAI_API_KEY="+canary, "AWS_SHARED_CREDENTIALS_FILE="+s.info.Credentials, "AWS_REGION="+s.info.Region)
+	w.env = append(w.env, skill.EnvDiary+"="+s.home(fileDiary), trainjob.EnvSlow+"=150ms", "OPENAI_API_KEY="+canary, "AWS_SHARED_CREDENTIALS_FILE="+s.info.Credentials, "AWS_REGION="+s.info.Region)
 	s.wires, s.lines, s.work = append(s.wires, wire), append(s.lines, line), append(s.work, w)
 	w.run()
 }
@@ -99,6 +101,9 @@ func (s *site) program(name string, args func() (string, []string)) *program {
 		env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_STATE_HOME=" + home, s.mark},
 	}
 }
+
+// home is a file or folder of the site.
+func (s *site) home(name string) string { return filepath.Join(filepath.Dir(s.data), name) }
 
 // stackArgs keeps the ports over restarts.
 func (s *site) stackArgs() (string, []string) {
