@@ -12,7 +12,7 @@ import (
 	"floe/internal/serve/servetest"
 )
 
-func TestALanguageModelIsTrainedServedAskedAndDesigns(t *testing.T) {
+func TestALanguageModelIsTrainedServedAskedAndDesigns(t *testing.T) { //nolint:tparallel // its parts go one after the other on one machine
 	t.Parallel()
 	l := openLab(t)
 	out := l.must("run", l.spec)

@@ -78,7 +78,7 @@ func TestAKilledTrainingGoesOnAsIfNothingHadHappened(t *testing.T) {
 	l.quiet()
 }
 
-func TestCancelEndsTheJob(t *testing.T) {
+func TestCancelEndsTheJob(t *testing.T) { //nolint:tparallel // its parts go one after the other on one machine
 	t.Parallel()
 	l := openLab(t)
 	l.must(append([]string{"run", l.spec, "--detach"}, fails("hold:3")...)...)

@@ -128,8 +128,10 @@ func workers(c client.Client, acts *activities.Activities, s settings) []worker.
 		name string
 		most int
 	}{ // a queue that no place is left for is not polled
-		{workflows.QueueJobs, s.jobs}, {workflows.QueueOf(s.host), s.jobs + min(s.jobs, stops)},
-		{workflows.QueueStops, min(s.jobs, 1) * stops}, {workflows.QueueWatch, s.watch},
+		{workflows.QueueJobs, s.jobs},
+		{workflows.QueueOf(s.host), s.jobs + min(s.jobs, stops)},
+		{workflows.QueueStops, min(s.jobs, 1) * stops},
+		{workflows.QueueWatch, s.watch},
 	} {
 		if q.most == 0 {
 			continue
