@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http/httptest"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"floe/internal/designer/replay"
 	"floe/internal/devtest/skill"
 	"floe/internal/serve/servetest"
 )
@@ -68,6 +70,26 @@ func TestALanguageModelIsTrainedServedAskedAndDesigns(t *testing.T) { //nolint:t
 		if asked := len(l.of(skill.EventServe)); asked == 0 {
 			t.Error("no server was ever started")
 		}
+	})
+	t.Run("its answers and designs are looked at again, and its rounds forked", func(t *testing.T) {
+		l, before := again(t), starts()
+		l.must("rescore", "lm", "--check")
+		l.must("artifacts", "verify", "lm")
+		var r replay.Result
+		if err := json.Unmarshal([]byte(l.must("design", "replay", "lm", "--round", "0", "--n", "2", "-o", "json")), &r); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Cells) != 1 || r.Cells[0].Usable != 2 {
+			t.Errorf("the checkpoint was asked again for %+v; want two usable designs", r.Cells)
+		}
+		l.must("fork", "lm", "--at-round", "1", "--set", "trainer.learning_rate=0.00003")
+		if made := starts() - before; made != 1 {
+			t.Errorf("%d trainings; want that of the fork's round", made)
+		}
+		if was, now := l.skillAfter("lm", 1), l.skillAfter("lm-fork-1", 1); now <= was || l.skillAfter("lm-fork-1", 0) != l.skillAfter("lm", 0) {
+			t.Errorf("the fork's round left a skill of %v; want more than %v, from the same round before", now, was)
+		}
+		l.quiet()
 	})
 	t.Run("another that shares the first training does the second alone, and the base model designs", func(t *testing.T) {
 		l, before := again(t), starts()
