@@ -55,7 +55,7 @@ func openLab(t *testing.T, env ...string) *lab {
 		t.Fatal(err)
 	}
 	l.spec = specFile(t, fmt.Sprintf(modelSpec, l.path("base"), filepath.Join(programs, "scripted")))
-	l.machine = boot(t, append(env, skill.EnvDiary+"="+l.path("diary"), skill.EnvHold+"="+l.path("hold"), trainjob.EnvGo+"="+l.path("go"))...)
+	l.machine = boot(t, append(env, skill.EnvDiary+"="+l.path("diary"), skill.EnvHold+"="+l.path("hold"), skill.EnvDevice+"="+l.path("device"), trainjob.EnvGo+"="+l.path("go"))...)
 	t.Cleanup(func() {
 		if t.Failed() {
 			l.tidy()
@@ -156,6 +156,9 @@ func (l *lab) once() {
 // supervisors and guards around them.
 func (l *lab) quiet() {
 	l.t.Helper()
+	for _, e := range l.of(skill.EventClash) {
+		l.t.Errorf("process %d began while another had the device", e.PID)
+	}
 	pids := map[int]bool{}
 	for _, e := range l.of(skill.EventStart, skill.EventServe) {
 		pids[e.PID] = true

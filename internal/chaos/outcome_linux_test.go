@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"floe/internal/devtest/skill"
 )
 
 // sums are the sha256 of the artifacts of all cells.
@@ -40,6 +42,11 @@ func (s *site) check(d *diary, v view, same func(string) bool, want map[string]m
 	within(3*time.Minute, func() bool { return len(marked(s.mark)) == 0 })
 	for pid, line := range marked(s.mark) {
 		s.t.Errorf("process %d is left over: %s", pid, line)
+	}
+	for _, e := range skill.Diary(s.t, s.home(fileDiary)) {
+		if e.Event == skill.EventClash {
+			s.t.Errorf("process %d began while another had its worker's device", e.PID)
+		}
 	}
 	s.noSecrets()
 }

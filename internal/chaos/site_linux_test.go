@@ -89,7 +89,7 @@ func (s *site) connect(i int) {
 			"--s3-endpoint", line.server.URL, "--bucket", s.info.Bucket, "--folder", s.home(fmt.Sprintf("worker-%d", i)),
 		}
 	})
-	w.env = append(w.env, skill.EnvDiary+"="+s.home(fileDiary), trainjob.EnvSlow+"=150ms", "OPENAI_API_KEY="+canary, "AWS_SHARED_CREDENTIALS_FILE="+s.info.Credentials, "AWS_REGION="+s.info.Region)
+	w.env = append(w.env, skill.EnvDiary+"="+s.home(fileDiary), skill.EnvDevice+"="+s.home(fmt.Sprintf("device-%d", i)), trainjob.EnvSlow+"=150ms", "OPENAI_API_KEY="+canary, "AWS_SHARED_CREDENTIALS_FILE="+s.info.Credentials, "AWS_REGION="+s.info.Region)
 	s.wires, s.lines, s.work = append(s.wires, wire), append(s.lines, line), append(s.work, w)
 	w.run()
 }

@@ -48,13 +48,17 @@ func serve(args []string) int {
 		fmt.Fprintln(os.Stderr, "scripted: load", args[0]+":", err)
 		return 1
 	}
-	if err := skill.Write(skill.Entry{Event: skill.EventServe, Model: args[0]}); err != nil {
+	err := skill.TakeDevice()
+	if err == nil {
+		err = skill.Write(skill.Entry{Event: skill.EventServe, Model: args[0]})
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "scripted:", err)
 		return 1
 	}
 	s := servetest.New("vllm", args[0], flag("--served-model-name"), skill.Answer)
 	//nolint:gosec // a test's server needs no time limits
-	err := http.ListenAndServe(net.JoinHostPort(flag("--host"), flag("--port")), s)
+	err = http.ListenAndServe(net.JoinHostPort(flag("--host"), flag("--port")), s)
 	fmt.Fprintln(os.Stderr, "scripted:", err)
 	return 1
 }

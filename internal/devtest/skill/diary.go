@@ -18,6 +18,7 @@ const (
 	EventServe  = "serve"  // a server was started
 	EventAnswer = "answer" // a task was answered
 	EventDesign = "design" // a curriculum was designed
+	EventClash  = "clash"  // a program began while another had the device
 	EventStart  = "start"  // an attempt of a training began
 	EventStep   = "step"   // it made a step
 	EventHold   = "hold"   // it waits to be let go

@@ -144,6 +144,9 @@ func (a *attempt) run(ctx context.Context) error {
 	if err := a.progress(ctx, job.PhaseStarting); err != nil {
 		return err
 	}
+	if err := skill.TakeDevice(); err != nil {
+		return err
+	}
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}
