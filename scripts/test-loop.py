@@ -3,11 +3,13 @@
 The model is Qwen3's architecture, tiny and of random weights, so nothing sensible
 is learnt, said or designed. What this shows is that the parts fit, through kill -9
 of the worker in a training and in a serving, and of the trainer; that a disturbed
-training makes the steps of an undisturbed one; and that nothing is left behind.
+training makes the steps of an undisturbed one; that cancelling ends a training; and
+that nothing is left behind.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -60,15 +62,16 @@ def main() -> None:
     services = subprocess.Popen([BIN / "starter", "dev", "--data", DATA, *ports], env=ENV, stdout=log, stderr=log)
     try:
         until("services are ready", lambda: "ready:" in (HOME / "services.log").read_text())
-        experiment = run()
+        experiment = run(NAME)
         disturb(services.pid, experiment)
         check(experiment.wait() == 0, f"the experiment is done (exit code {experiment.returncode})")
-        print((HOME / "run.log").read_text(), flush=True)
+        print((HOME / f"{NAME}.log").read_text(), flush=True)
         for number in (0, 1):
             compare(number)
         look_at_attempts()
         look_at_answers()
         look_at_design()
+        cancel()
         services.send_signal(signal.SIGINT)
         check(services.wait(120) == 0, "services and worker stopped in order")
         until("no process is left", lambda: not below(), within=240)
@@ -78,11 +81,11 @@ def main() -> None:
     say("all held")
 
 
-def run() -> subprocess.Popen[bytes]:
+def run(name: str, *flags: str) -> subprocess.Popen[bytes]:
     """Starts the experiment as a person does."""
     sets = [part for key, value in CHANGES.items() for part in ("--set", f"{key}={value}")]
-    out = (HOME / "run.log").open("w")
-    argv = [BIN / "starter", "run", ROOT / "examples" / f"{NAME}.yaml", "--data", DATA, *sets]
+    out = (HOME / f"{name}.log").open("w")
+    argv = [BIN / "starter", "run", ROOT / "examples" / f"{NAME}.yaml", "--name", name, "--data", DATA, *flags, *sets]
     return subprocess.Popen(argv, env=ENV, stdout=out, stderr=subprocess.STDOUT)
 
 
@@ -90,7 +93,7 @@ def disturb(services: int, experiment: subprocess.Popen[bytes]) -> None:
     """Kills the worker in the first training, then while its checkpoint is served; then the second training's trainer."""
 
     def training(but: str = "") -> dict[str, Any] | None:
-        assert experiment.poll() is None, (HOME / "run.log").read_text()
+        assert experiment.poll() is None, (HOME / f"{NAME}.log").read_text()
         made = [p for p in progress() if p["step"] >= 3 and p["phase"] == "training" and p["job_id"] != but]
         return made[0] if made else None
 
@@ -177,6 +180,17 @@ def look_at_design() -> None:
     check(design["outcome"] == "fallback", f"its replies were {classes}, and the last curriculum stayed")
 
 
+def cancel() -> None:
+    """Cancels the same experiment, made anew, in its first training."""
+    name = f"{NAME}-cancelled"
+    experiment = run(name, "--no-share")
+    until("the training of another run has made a step", lambda: [p for p in progress() if p["step"] >= 1], within=900)
+    begun = time.monotonic()
+    starter("cancel", name)
+    check(not find("floe_trainer"), f"cancelled within {time.monotonic() - begun:.0f} s, and its trainer is gone")
+    check(experiment.wait(60) != 0, f"who followed it was told (exit code {experiment.returncode})")
+
+
 def until(what: str, condition: Callable[[], Any], within: float = 120) -> Any:
     """Waits until the condition holds, and says so."""
     deadline = time.monotonic() + within
@@ -202,7 +216,11 @@ def check(holds: bool, what: str) -> None:
 
 def progress() -> list[dict[str, Any]]:
     """progress.json of all jobs whose directory is there."""
-    return [json.loads(path.read_text()) for path in (DATA / "worker" / "jobs").glob("*/progress.json")]
+    found = []
+    for path in (DATA / "worker" / "jobs").glob("*/progress.json"):
+        with contextlib.suppress(FileNotFoundError):  # a job that is done is removed
+            found.append(json.loads(path.read_text()))
+    return found
 
 
 def below() -> list[tuple[int, str]]:
