@@ -30,8 +30,10 @@ func (a *attempt) train(ctx context.Context) error {
 		return ends(job.ExitBadSpec, "reward.referee: %v", err)
 	}
 	defer referee.end()
-	if err := a.fault(); err != nil { // of step 0
-		return err
+	if a.done == 0 { // a fault is due once its step was made, not where an attempt goes on from it
+		if err := a.fault(); err != nil {
+			return err
+		}
 	}
 	for a.done < a.spec.ExpectedSteps {
 		if err := a.step(referee); err != nil {
