@@ -87,7 +87,8 @@ func (s *storm) killModel(e event) error {
 	if pid != 0 && (e.Kind == killSupervisor || e.Kind == killGuard) {
 		pid = parentOf(pid)
 	}
-	if pid <= 1 {
+	if !ours(pid, "") { // its parent has ended before it, or both have
+
 		s.tell(e, nil, "left out: none is at work")
 		return nil
 	}
@@ -104,11 +105,18 @@ func (s *storm) killModel(e event) error {
 // does.
 func (s *site) atWork(event string) int {
 	for _, e := range slices.Backward(skill.Diary(s.t, s.home(fileDiary))) {
-		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", e.PID)); e.Event == event && err == nil && strings.Contains(string(line), "scripted") {
+		if e.Event == event && ours(e.PID, "scripted") {
 			return e.PID
 		}
 	}
 	return 0
+}
+
+// ours says whether a process runs one of the programs that were built for this test:
+// numbers of processes are used again.
+func ours(pid int, program string) bool {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && strings.HasPrefix(string(line), filepath.Join(programs, program))
 }
 
 // parentOf is the parent of a process; 0 if it has ended.

@@ -10,8 +10,8 @@ import (
 // without it there is none.
 const EnvDevice = "SKILL_DEVICE"
 
-// device stays open until the process ends, which frees it.
-var device *os.File
+// device stays open until the process ends, which frees it. Nobody reads it.
+var device *os.File //nolint:unused // it is here so that it is not closed with the last use of it
 
 // TakeDevice takes the device until this process ends. That another program has it
 // is noted in the diary: a real one would be out of memory now.

@@ -3,6 +3,7 @@ package trainjob_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -430,12 +431,13 @@ func TestAJobOfAStoreGoesOnOnAnotherMachine(t *testing.T) {
 	if err := store.Put(t.Context(), "in/spec.json", bytes.NewReader(j.body)); err != nil {
 		t.Fatal(err)
 	}
-	j.at, j.output = at+"/in/spec.json", at+"/out/job/"
+	out := "out/" + rand.Text()
+	j.at, j.output = at+"/in/spec.json", at+"/"+out+"/"
 	j.env = []string{"AWS_ENDPOINT_URL_S3=" + s.S3, "AWS_SHARED_CREDENTIALS_FILE=" + s.Credentials, "AWS_REGION=" + s.Region}
 	j.wants(job.ExitKilled, 1, "kill:5")
 	j.dir = filepath.Join(t.TempDir(), "elsewhere")
 	j.wants(job.ExitDone, 2, "")
-	remote := files.Store(t.Context(), store, "out/job")
+	remote := files.Store(t.Context(), store, out)
 	if v := j.judged(0, remote); v.Outcome != job.Success {
 		t.Errorf("judged %s: %s", v.Outcome, v.Reason)
 	}
