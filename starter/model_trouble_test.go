@@ -99,6 +99,19 @@ func TestCancelEndsTheJob(t *testing.T) { //nolint:tparallel // its parts go one
 	})
 }
 
+// TestCancelEndsTheJobOfADeadWorker cancels before anybody has noticed that the worker
+// which watched the job is gone.
+func TestCancelEndsTheJobOfADeadWorker(t *testing.T) {
+	t.Parallel()
+	l := openLab(t)
+	l.must(append([]string{"run", l.spec, "--detach"}, fails("hold:3")...)...)
+	l.holds(3)
+	l.kill(l.child("worker"))
+	l.must("cancel", "lm", "--reason", "a test of cancelling")
+	l.gone("lm")
+	l.quiet()
+}
+
 func TestCancelEndsTheServer(t *testing.T) {
 	t.Parallel()
 	for _, event := range []string{skill.EventAnswer, skill.EventDesign} {

@@ -88,7 +88,6 @@ func (s *storm) killModel(e event) error {
 		pid = parentOf(pid)
 	}
 	if !ours(pid, "") { // its parent has ended before it, or both have
-
 		s.tell(e, nil, "left out: none is at work")
 		return nil
 	}
