@@ -127,7 +127,7 @@ const logLines = 3
 
 // Sentence says in plain words what failed, why, and what to do.
 func (f Failure) Sentence(name string, rounds int) string {
-	text := name + " needs attention: " + f.place(rounds) + ": " + strings.TrimRight(f.Message, ".\n ")
+	text := name + " needs attention: " + f.place(rounds) + ": " + strings.TrimRight(oneLine(f.Message), ". ")
 	if tail := f.tail(); len(tail) > 0 {
 		text += " (log: " + strings.Join(tail, " | ") + ")"
 	}
@@ -141,10 +141,23 @@ func (f Failure) Sentence(name string, rounds int) string {
 // tail is the end of the log as far as it says more than the message does.
 func (f Failure) tail() []string {
 	log := slices.DeleteFunc(slices.Clone(f.Log), func(line string) bool {
-		return strings.Contains(line, f.Message) || strings.Contains(line, " begins on worker ")
+		return f.says(line) || strings.Contains(line, " begins on worker ")
 	})
 	return log[max(0, len(log)-logLines):]
 }
+
+// says whether the message has all that a line of the log says, which is on one line
+// and may be cut off there.
+func (f Failure) says(line string) bool {
+	message := oneLine(f.Message)
+	if parts := strings.SplitN(line, " ", 3); len(parts) == 3 { // time, level, text
+		line = strings.TrimSuffix(parts[2], "…")
+	}
+	return strings.Contains(line, message) || strings.HasPrefix(message, line)
+}
+
+// oneLine has every run of spaces and line ends as one space.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // remedies are what to do about each kind of failure; %[1]s is the experiment.
 var remedies = map[string]string{
