@@ -3,8 +3,9 @@
 The model is Qwen3's architecture, tiny and of random weights, so nothing sensible
 is learnt, said or designed. What this shows is that the parts fit, through kill -9
 of the worker in a training and in a serving, and of the trainer; that a disturbed
-training makes the steps of an undisturbed one; that cancelling ends a training; and
-that nothing is left behind.
+training makes the steps of an undisturbed one; that whole models, and jobs that see
+the artifact store alone, work too; that cancelling ends a training; and that nothing
+is left behind.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ def main() -> None:
         look_at_attempts()
         look_at_answers()
         look_at_design()
+        whole_model()
         cancel()
         services.send_signal(signal.SIGINT)
         check(services.wait(120) == 0, "services and worker stopped in order")
@@ -81,9 +83,9 @@ def main() -> None:
     say("all held")
 
 
-def run(name: str, *flags: str) -> subprocess.Popen[bytes]:
+def run(name: str, *flags: str, **changes: object) -> subprocess.Popen[bytes]:
     """Starts the experiment as a person does."""
-    sets = [part for key, value in CHANGES.items() for part in ("--set", f"{key}={value}")]
+    sets = [part for key, value in (CHANGES | changes).items() for part in ("--set", f"{key}={value}")]
     out = (HOME / f"{name}.log").open("w")
     argv = [BIN / "starter", "run", ROOT / "examples" / f"{NAME}.yaml", "--name", name, "--data", DATA, *flags, *sets]
     return subprocess.Popen(argv, env=ENV, stdout=out, stderr=subprocess.STDOUT)
@@ -180,6 +182,17 @@ def look_at_design() -> None:
     check(design["outcome"] == "fallback", f"its replies were {classes}, and the last curriculum stayed")
 
 
+def whole_model() -> None:
+    """Rounds that train all weights, with the jobs' files in the artifact store; each checkpoint has a server of its own."""
+    name = f"{NAME}-full"
+    changes = {"trainer.recipe.tuning": "full", "trainer.learning_rate": 0.001, "job.files": "store"}
+    check(run(name, **changes).wait() == 0, "an experiment of full tuning is done, its jobs' files in the store")
+    for number in (0, 1):
+        asking = json.loads(artifact(f"round-{number}/validate/asking.json", name))
+        one = asking["model"].startswith(f"{name}-round-{number}-") and asking["tally"]["answered"] == 20
+        check(one, f"{asking['model']}, by a server of its own, answered all 20 tasks")
+
+
 def cancel() -> None:
     """Cancels the same experiment, made anew, in its first training."""
     name = f"{NAME}-cancelled"
@@ -265,9 +278,9 @@ def listed() -> list[str]:
     return [a["path"] for a in json.loads(starter("artifacts", "ls", NAME, "-o", "json"))]
 
 
-def artifact(path: str) -> bytes:
-    """One of the experiment's artifacts."""
-    return starter("artifacts", "get", NAME, path, "-O", "-")
+def artifact(path: str, name: str = NAME) -> bytes:
+    """One of an experiment's artifacts."""
+    return starter("artifacts", "get", name, path, "-O", "-")
 
 
 def lines(*paths: str) -> list[Any]:
