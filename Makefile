@@ -83,7 +83,7 @@ test-serve: $(TRAINER)/floe-trainer-installed ## serving, with a real vLLM on th
 test-loop: build $(TRAINER)/floe-trainer-installed ## a whole experiment with the real trainer and a real model server on the CPU, while both are killed
 	scripts/test-loop $(ARGS)
 
-nightly: test-trainer test-serve test-loop test-slurm test-ray test-kubernetes ## what is too much for check: real trainers, servers and schedulers (7 GB of packages; test-slurm needs root)
+nightly: test-trainer test-serve test-loop test-slurm test-ray test-kubernetes ## what is too much for check: real trainers, servers and schedulers (3.5 GB of packages; test-slurm needs root)
 
 lint: vet ## golangci-lint with the import rules, and gofmt
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
