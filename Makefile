@@ -13,7 +13,7 @@ SPEC    ?= examples/demo.yaml
 .PHONY: help build demo dev check test test-devstack test-model test-trainer test-trainer-fast test-loop nightly test-slurm test-ray test-kubernetes test-serve lint-trainer proof race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale chaos clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/starter, bin/worker and bin/devstack (the first time takes minutes: it compiles a Temporal server)
 	@mkdir -p $(BIN)
