@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"floe/internal/devtest/skill"
+	"floe/internal/experiment"
 )
 
 // Events that are about trainings and model servers, which are no children of a
@@ -48,7 +49,8 @@ func TestNothingIsToBeSeenOfChaosWhereTrainingsAreJobs(t *testing.T) {
 	}})
 }
 
-// modelSweep has trainings of some seconds.
+// modelSweep has trainings of some seconds. In every other lap their files are in the
+// store.
 func modelSweep(s *site, lap int, _ bool) string {
 	s.t.Helper()
 	base, program := s.home("base"), filepath.Join(programs, "scripted")
@@ -62,7 +64,7 @@ base:
   epochs: 1
   validation: {sizes: [3x3, 4x4], instances: 20}
   trainer: {kind: trl, model: {uri: %q}, rollouts: 4, batch: 4, save_every: 2}
-  job: {backend: process, command: [%[3]q, train], gpus: 0, grace_seconds: 20, hang_minutes: 1}
+  job: {backend: process, command: [%[3]q, train], gpus: 0, grace_seconds: 20, hang_minutes: 1, files: %[5]s}
   serve: {kind: vllm, program: [%[3]q, serve], idle_minutes: 0}
   ask: {concurrency: 4, max_tokens: 2048}
   benchmarks: {agents: [3], instances: 3}
@@ -73,7 +75,7 @@ arms:
   base: {designer.kind: base}
 baseline: fixed
 limits: {parallel: 3}
-`, sweepName, base, program, lap+1)
+`, sweepName, base, program, lap+1, []string{experiment.FilesFolder, experiment.FilesStore}[lap%2])
 }
 
 // killModel kills a trainer or a model server that is at work, or what is around it.
