@@ -45,6 +45,7 @@ type lab struct {
 
 	dir  string
 	spec string // file of modelSpec
+	env  []string
 }
 
 // openLab boots a lab.
@@ -55,7 +56,8 @@ func openLab(t *testing.T, env ...string) *lab {
 		t.Fatal(err)
 	}
 	l.spec = specFile(t, fmt.Sprintf(modelSpec, l.path("base"), filepath.Join(programs, "scripted")))
-	l.machine = boot(t, append(env, skill.EnvDiary+"="+l.path("diary"), skill.EnvHold+"="+l.path("hold"), skill.EnvDevice+"="+l.path("device"), trainjob.EnvGo+"="+l.path("go"))...)
+	l.env = append(env, skill.EnvDiary+"="+l.path("diary"), skill.EnvHold+"="+l.path("hold"), skill.EnvDevice+"="+l.path("device"), trainjob.EnvGo+"="+l.path("go"))
+	l.machine = boot(t, l.env...)
 	t.Cleanup(func() {
 		if t.Failed() {
 			l.tidy()

@@ -59,7 +59,7 @@ func TestALanguageModelIsTrainedServedAskedAndDesigns(t *testing.T) { //nolint:t
 		l.record("exp-lm-round-1", "round-model.json")
 	}
 
-	again := func(t *testing.T) *lab { m := *l.machine; m.t = t; return &lab{&m, l.dir, l.spec} }
+	again := func(t *testing.T) *lab { m := *l.machine; m.t = t; return &lab{&m, l.dir, l.spec, l.env} }
 	starts := func() int { return len(l.of(skill.EventStart)) }
 	t.Run("the same again does nothing", func(t *testing.T) {
 		l, before := again(t), starts()

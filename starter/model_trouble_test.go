@@ -49,6 +49,28 @@ func TestATrainingOutlivesItsWorker(t *testing.T) {
 	l.quiet()
 }
 
+// TestATrainingOutlivesTheServices stops all services, as a person does who closes the
+// laptop's terminal, and starts them again.
+func TestATrainingOutlivesTheServices(t *testing.T) {
+	t.Parallel()
+	l := openLab(t)
+	l.must(append([]string{"run", l.spec, "--detach", "--set", "rounds=1"}, fails("hold:3")...)...)
+	at := l.holds(3)
+	l.shut()
+	l.ended = true
+	if !l.alive(at.PID) {
+		t.Error("the training has ended with the worker")
+	}
+	l.machine = bootOn(t, l.data, l.env...)
+	l.tell("go", "")
+	l.must("watch", "lm")
+	if h := l.history("lm", 0); len(h) != 1 || h[0].Outcome != job.Success {
+		t.Errorf("attempts %+v; want one", h)
+	}
+	l.once()
+	l.quiet()
+}
+
 // TestAKilledTrainingGoesOnAsIfNothingHadHappened compares with an experiment that
 // shares no work and is left alone.
 func TestAKilledTrainingGoesOnAsIfNothingHadHappened(t *testing.T) {
