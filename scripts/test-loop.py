@@ -2,10 +2,10 @@
 
 The model is Qwen3's architecture, tiny and of random weights, so nothing sensible
 is learnt, said or designed. What this shows is that the parts fit, through kill -9
-of the worker in a training and in a serving, and of the trainer; that a disturbed
-training makes the steps of an undisturbed one; that whole models, and jobs that see
-the artifact store alone, work too; that cancelling ends a training; and that nothing
-is left behind.
+of the worker in a training and in a serving, of the trainer and of a server; that a
+disturbed training makes the steps of an undisturbed one; that whole models, and jobs
+that see the artifact store alone, work too; that cancelling ends a training; and that
+nothing is left behind.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def main() -> None:
     try:
         until("services are ready", lambda: "ready:" in (HOME / "services.log").read_text())
         experiment = run(NAME)
-        disturb(services.pid, experiment)
+        disturb(experiment)
         check(experiment.wait() == 0, f"the experiment is done (exit code {experiment.returncode})")
         print((HOME / f"{NAME}.log").read_text(), flush=True)
         for number in (0, 1):
@@ -87,12 +87,13 @@ def run(name: str, *flags: str, **changes: object) -> subprocess.Popen[bytes]:
     """Starts the experiment as a person does."""
     sets = [part for key, value in (CHANGES | changes).items() for part in ("--set", f"{key}={value}")]
     out = (HOME / f"{name}.log").open("w")
-    argv = [BIN / "starter", "run", ROOT / "examples" / f"{NAME}.yaml", "--name", name, "--data", DATA, *flags, *sets]
+    argv: list[str | Path] = [BIN / "starter", "run", ROOT / "examples" / f"{NAME}.yaml", "--name", name, "--data", DATA, *flags, *sets]
     return subprocess.Popen(argv, env=ENV, stdout=out, stderr=subprocess.STDOUT)
 
 
-def disturb(services: int, experiment: subprocess.Popen[bytes]) -> None:
-    """Kills the worker in the first training, then while its checkpoint is served; then the second training's trainer."""
+def disturb(experiment: subprocess.Popen[bytes]) -> None:
+    """Kills the worker in the first training, then while its checkpoint is served; the second training's trainer, then
+    its checkpoint's server."""
 
     def training(but: str = "") -> dict[str, Any] | None:
         assert experiment.poll() is None, (HOME / f"{NAME}.log").read_text()
@@ -101,12 +102,12 @@ def disturb(services: int, experiment: subprocess.Popen[bytes]) -> None:
 
     first = until("the first training has made 3 steps", training, within=900)
     trainer = only("floe_trainer")
-    kill_worker(services)
+    kill_worker()
     check(only("floe_trainer") == trainer, f"the trainer {trainer} did not notice")
 
     until("the first training is over", lambda: trainer not in [pid for pid, _ in below()], within=900)
     server = until("its checkpoint's server is there", lambda: find("vllm serve"), within=300)[0]
-    kill_worker(services)
+    kill_worker()
     check(server in find("vllm serve"), f"the server {server} did not notice")
 
     until("the second training has made 3 steps", lambda: training(first["job_id"]), within=900)
@@ -114,12 +115,18 @@ def disturb(services: int, experiment: subprocess.Popen[bytes]) -> None:
     os.kill(trainer, signal.SIGKILL)
     say(f"killed the trainer {trainer}")
 
+    again = until("its next attempt is there", lambda: [p for p in find("floe_trainer") if p != trainer])[0]
+    until("the second training is over", lambda: again not in [pid for pid, _ in below()], within=900)
+    server = until("its checkpoint's server is there", lambda: find("vllm serve"), within=300)[0]
+    os.kill(server, signal.SIGKILL)
+    say(f"killed the server {server}")
 
-def kill_worker(services: int) -> None:
+
+def kill_worker() -> None:
     """Kills the worker that the services keep up, and waits for the next."""
-    worker = until("a worker is there", lambda: find(str(BIN / "worker"), parent=services))[0]
+    worker = until("a worker is there", lambda: find("/worker --data"))[0]
     os.kill(worker, signal.SIGKILL)
-    after = until("the next worker is there", lambda: [p for p in find(str(BIN / "worker"), parent=services) if p != worker])
+    after = until("the next worker is there", lambda: [p for p in find("/worker --data") if p != worker])
     say(f"killed the worker {worker}; the next is {after[0]}")
 
 
@@ -248,9 +255,9 @@ def below() -> list[tuple[int, str]]:
     return found
 
 
-def find(text: str, parent: int | None = None) -> list[int]:
+def find(text: str) -> list[int]:
     """Processes of this run with a text in their command line."""
-    return [pid for pid, line in below() if text in line and parent in (None, parent_of(pid))]
+    return [pid for pid, line in below() if text in line]
 
 
 def only(text: str) -> int:
@@ -258,14 +265,6 @@ def only(text: str) -> int:
     found = find(text)
     check(len(found) == 1, f"one {text} runs: {found}")
     return found[0]
-
-
-def parent_of(pid: int) -> int:
-    """Process id of a process's parent; 0 if it has ended."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
 
 
 def starter(*args: str) -> bytes:
