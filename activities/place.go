@@ -29,6 +29,7 @@ const remoteFolder = "/tmp/floe"
 type place struct {
 	folder string         // of job directories, on the job's machine
 	store  artifact.Store // nil: the worker sees the folder
+	here   bool           // the folder is on the worker's own machine, whoever sees it
 	steps  artifact.Steps
 	step   experiment.StepID
 	job    string
@@ -40,6 +41,7 @@ func (a *Activities) place(s experiment.Spec) place {
 	if s.Job.InStore() {
 		p.store = a.Steps.Store
 	}
+	p.here = s.Job.Backend == backendProcess
 	switch {
 	case p.folder != "":
 	case s.Job.Backend == "ray" || s.Job.Backend == "kubernetes":
@@ -167,7 +169,7 @@ func (p place) remove(ctx context.Context) error {
 	for _, o := range listed {
 		err = errors.Join(err, p.steps.Store.Delete(ctx, o.Key))
 	}
-	if p.store == nil {
+	if p.store == nil || p.here {
 		err = errors.Join(err, os.RemoveAll(p.dir()))
 	}
 	return err

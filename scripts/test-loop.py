@@ -198,6 +198,7 @@ def whole_model() -> None:
         asking = json.loads(artifact(f"round-{number}/validate/asking.json", name))
         one = asking["model"].startswith(f"{name}-round-{number}-") and asking["tally"]["answered"] == 20
         check(one, f"{asking['model']}, by a server of its own, answered all 20 tasks")
+    check(not progress(), "no directory of a job that is done is left")
 
 
 def cancel() -> None:
