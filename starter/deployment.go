@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+
+	"floe/workflows"
 )
 
 func (a *app) deploymentCmd() *cobra.Command {
@@ -100,6 +102,22 @@ func (a *app) builds(ctx context.Context, name string) ([]deployed, error) {
 	return all, nil
 }
 
+// takesExperiments fails for a build whose workers have only begun to register: a new
+// experiment would be begun by whoever else is there.
+func (a *app) takesExperiments(ctx context.Context, name, id string) error {
+	d, err := a.temporal.WorkerDeploymentClient().GetHandle(name).DescribeVersion(ctx, client.WorkerDeploymentDescribeVersionOptions{BuildID: id})
+	if err != nil {
+		return fmt.Errorf("look at build %s of %s: %w", id, name, err)
+	}
+	takes := func(q client.WorkerDeploymentTaskQueueInfo) bool {
+		return q.Name == workflows.QueueWork && q.Type == client.TaskQueueTypeWorkflow
+	}
+	if !slices.ContainsFunc(d.Info.TaskQueuesInfos, takes) {
+		return fail(exitFailed, "build %s of %s takes no experiments yet; start a worker of it, or wait until it is ready", id, name)
+	}
+	return nil
+}
+
 func noDeployment(name string) error {
 	return fail(exitNotFound, "no deployment is called %s; start a worker with --deployment %s", name, name)
 }
@@ -115,6 +133,11 @@ func (a *app) deploymentPromote(ctx context.Context, name, id string, empty bool
 	}
 	if !slices.Contains(known, id) && !empty {
 		return fail(exitNotFound, "deployment %s has no build %s; it has %s", name, id, strings.Join(known, ", "))
+	}
+	if !empty {
+		if err := a.takesExperiments(ctx, name, id); err != nil {
+			return err
+		}
 	}
 	_, err = a.temporal.WorkerDeploymentClient().GetHandle(name).SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{
 		BuildID: id, AllowNoPollers: empty,

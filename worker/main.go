@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"go.temporal.io/sdk/worker"
 
 	"floe/internal/connect"
 	"floe/internal/endpoint"
@@ -170,7 +169,7 @@ func work(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error
 	}
 	defer models.Close() //nolint:contextcheck // the context has ended by then
 	fmt.Fprintf(stdout, "worker ready: temporal %s · namespace %s · artifacts %s%s\n", opts.HostPort, opts.Namespace, store.URL(""), s.deployed())
-	return pollUntil(ctx, workers(c, acts, s)...)
+	return pollUntil(ctx, c, s, logger, workers(c, acts, s))
 }
 
 // place settles the worker's own folder and machine, and lets the programs that it
@@ -203,23 +202,4 @@ func (s settings) deployed() string {
 		return ""
 	}
 	return fmt.Sprintf(" · deployment %s, build %s", s.deployment, s.build)
-}
-
-// pollUntil runs the workers until the context ends or one of them fails.
-func pollUntil(ctx context.Context, workers ...worker.Worker) (int, error) {
-	for i, w := range workers {
-		if err := w.Start(); err != nil {
-			stopAll(workers[:i])
-			return exitFailed, fmt.Errorf("start polling: %w", err)
-		}
-	}
-	<-ctx.Done()
-	stopAll(workers)
-	return 0, nil
-}
-
-func stopAll(workers []worker.Worker) {
-	for _, w := range workers {
-		w.Stop()
-	}
 }

@@ -103,11 +103,12 @@ func deployment(s settings) worker.DeploymentOptions {
 	}
 }
 
-// workers makes one poller per queue. Jobs hold a device: few at a time, and
+// workers makes one poller per queue, and one for workflows, which is the last.
+// Jobs hold a device: few at a time, and
 // never in the way of the small work; what only this machine can go on with has a
 // queue of its own. Watching costs nothing, and neither does ending what holds a
 // device: there is always a place for it.
-func workers(c client.Client, acts *activities.Activities, s settings) []worker.Worker {
+func workers(c client.Client, acts *activities.Activities, s settings) []poller {
 	base := worker.Options{
 		WorkerStopTimeout:                stopTimeout,
 		MaxHeartbeatThrottleInterval:     heartbeatThrottle,
@@ -118,16 +119,12 @@ func workers(c client.Client, acts *activities.Activities, s settings) []worker.
 		Interceptors:             []interceptor.WorkerInterceptor{&activities.Recorder{Steps: acts.Steps, Worker: identity(acts.Build.Host)}},
 		DeploymentOptions:        deployment(s),
 	}
-	small := base
-	small.MaxConcurrentActivityExecutionSize = s.work
-	work := worker.New(c, workflows.QueueWork, small)
-	workflows.Register(work)
-	work.RegisterActivity(&activities.Sweeps{Steps: acts.Steps, Client: c})
-	all := []worker.Worker{work}
+	var all []poller
 	for _, q := range []struct {
 		name string
 		most int
 	}{ // a queue that no place is left for is not polled
+		{workflows.QueueWork, s.work},
 		{workflows.QueueJobs, s.jobs},
 		{workflows.QueueOf(s.host), s.jobs + min(s.jobs, stops)},
 		{workflows.QueueStops, min(s.jobs, 1) * stops},
@@ -136,13 +133,18 @@ func workers(c client.Client, acts *activities.Activities, s settings) []worker.
 		if q.most == 0 {
 			continue
 		}
-		large := base
-		large.MaxConcurrentActivityExecutionSize = q.most
-		large.DisableWorkflowWorker = true
-		all = append(all, worker.New(c, q.name, large))
-	}
-	for _, w := range all {
+		o := base
+		o.MaxConcurrentActivityExecutionSize = q.most
+		o.DisableWorkflowWorker = true
+		w := worker.New(c, q.name, o)
 		w.RegisterActivity(acts)
+		if q.name == workflows.QueueWork {
+			w.RegisterActivity(&activities.Sweeps{Steps: acts.Steps, Client: c})
+		}
+		all = append(all, poller{w, q.name})
 	}
-	return all
+	base.LocalActivityWorkerOnly = true // of activities it leaves all to the others
+	story := worker.New(c, workflows.QueueWork, base)
+	workflows.Register(story)
+	return append(all, poller{story, workflows.QueueWork})
 }
