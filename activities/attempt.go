@@ -231,6 +231,8 @@ func StepOf(activityType string, input []byte) string {
 	switch activityType {
 	case "WarmStart":
 		return "untrained policy"
+	case "StopTraining":
+		return "stop the training"
 	case "GenerateValidation":
 		return "validation set"
 	case "GenerateBenchmark":
