@@ -38,6 +38,9 @@ func (d *decoder) checkServe(spec *experiment.Spec) {
 	if s.Load && spec.Trainer.Recipe.Tuning != "lora" {
 		d.Add(d.at("serve.load"), "serve.load", "found true with tuning %s; want lora: only adapters can be loaded into a server that runs", spec.Trainer.Recipe.Tuning)
 	}
+	if s.Kind == "sglang" && !spec.Trainer.Recipe.Chat && d.sound("trainer.recipe.chat") {
+		d.Add(d.at("trainer.recipe.chat"), "trainer.recipe.chat", "found false with serve.kind sglang, which would ask in the model's chat template; want vllm, which is told to pass prompts on as they are")
+	}
 	if need := designer.Longest(*spec); cmp.Or(s.Context, need) < need &&
 		d.sound("serve.context", "ask.max_tokens", "trainer.recipe.max_prompt_tokens", "designer.kind", "designer.max_tokens") {
 		d.Add(d.at("serve.context"), "serve.context", "found %d; want at least %d: max_prompt_tokens + ask.max_tokens is %d, and a designer that is served takes %d for its prompt and designer.max_tokens",
