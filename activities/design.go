@@ -32,11 +32,10 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	inputs := plan.DesignOf(in.Spec, in.Where.Round, evidence, asked.sum)
 	m, done, err := a.step(ctx, in.Where, in.Spec, plan.KindDesign, inputs, func(ctx context.Context, _ *artifact.Hold, report func(int, int, string)) ([]artifact.Body, error) {
 		report(0, 1, in.Spec.Designer.Kind)
-		d, done, err := a.designer(ctx, in, asked, report)
+		d, err := a.designer(in, asked)
 		if err != nil {
 			return nil, err
 		}
-		defer func() { done(givenUp(ctx)) }()
 		limits, err := a.purse(ctx, in)
 		if err != nil {
 			return nil, err
@@ -67,36 +66,20 @@ func (a *Activities) ownModel(ctx context.Context, in DesignInput) (model, error
 	return model{}, nil
 }
 
-// designer makes the designer that a spec asks for. Done is to be called when it is
-// not needed any more, and told whether it was given up.
-func (a *Activities) designer(ctx context.Context, in DesignInput, m model, report func(int, int, string)) (d designer.Designer, done func(stop bool), err error) {
-	spec := in.Spec.Designer
-	done = func(bool) {}
+// designer makes the designer that a spec asks for; m is the experiment's own model
+// that designs, if one does.
+func (a *Activities) designer(in DesignInput, m model) (designer.Designer, error) {
 	switch {
-	case spec.Kind == "human":
-		return person{}, done, nil
-	case m.sum == "":
-		if d, err = a.Designer(spec); err != nil {
-			err = badInput(err)
-		}
-		return d, done, err
+	case in.Spec.Designer.Kind == "human":
+		return person{}, nil
+	case m.sum != "":
+		return &OwnDesigner{Model: m.sum, acts: a, in: in, model: m}, a.needsModels()
 	}
-	if err := a.needsModels(); err != nil {
-		return nil, done, err
-	}
-	label := plan.LabelBase
-	if m.Checkpoint != nil {
-		label = plan.LabelRound(in.Where.Round)
-	}
-	use, err := a.use(ctx, in.Spec, m, label, report)
+	d, err := a.Designer(in.Spec.Designer)
 	if err != nil {
-		return nil, done, err
+		return nil, badInput(err)
 	}
-	if d, err = a.Asker(use); err != nil {
-		use.Done(false)
-		return nil, done, err
-	}
-	return d, use.Done, nil
+	return d, nil
 }
 
 // designed sums up a transcript. A design that was found done costs nothing.

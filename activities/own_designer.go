@@ -8,7 +8,8 @@ import (
 	"floe/internal/plan"
 )
 
-// OwnDesigner is the experiment's own model as a designer, outside of a workflow.
+// OwnDesigner is the experiment's own model as a designer: it is made to answer while
+// it is asked, in a workflow's design and in a replay of one.
 type OwnDesigner struct {
 	// Model is the sha256 of the model's model.json, as in plan.Design.
 	Model string
@@ -40,7 +41,7 @@ func (d *OwnDesigner) Propose(ctx context.Context, r designer.Request) (designer
 	if err != nil {
 		return designer.Proposal{}, err
 	}
-	defer use.Done(false)
+	defer func() { use.Done(givenUp(ctx)) }()
 	asked, err := d.acts.Asker(use)
 	if err != nil {
 		return designer.Proposal{}, err
