@@ -110,7 +110,7 @@ func (s *Sweeps) OpenCells(ctx context.Context, in OpenCellsInput) ([]OpenedCell
 	}
 	opened := make([]OpenedCell, len(in.Cells))
 	for i, ref := range in.Cells {
-		activity.RecordHeartbeat(ctx, i)
+		activity.RecordHeartbeat(ctx, Progress{Done: i, Total: len(in.Cells)})
 		if ref.Cell.Arm >= len(plan.Arms) {
 			return nil, badInput(fmt.Errorf("the plan of sweep %s has no arm %d", in.Sweep, ref.Cell.Arm))
 		}
@@ -148,7 +148,7 @@ func (s *Sweeps) open(ctx context.Context, ref CellRef, spec experiment.Spec) (C
 func (s *Sweeps) LookAtCells(ctx context.Context, in LookAtCellsInput) ([]CellFound, error) {
 	found := make([]CellFound, len(in.Cells))
 	for i, ref := range in.Cells {
-		activity.RecordHeartbeat(ctx, i)
+		activity.RecordHeartbeat(ctx, Progress{Done: i, Total: len(in.Cells)})
 		f, err := LookAtCell(ctx, s, ref, in.Metered)
 		if err != nil {
 			return nil, classify(ctx, err)

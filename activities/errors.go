@@ -12,6 +12,7 @@ import (
 	"floe/internal/endpoint"
 	"floe/internal/job"
 	"floe/internal/job/course"
+	"floe/internal/outage"
 	"floe/internal/plan"
 	"floe/internal/serve/pool"
 )
@@ -26,7 +27,9 @@ const (
 	KindJob      = "Job"      // a training ended badly: change what its message names, or try again
 	KindServe    = "Serve"    // a model does not come to answer: change how it is served
 	KindStopping = "Stopping" // the worker is going down: run again on another
-	KindTrouble  = "Trouble"  // anything else, such as a store that does not answer: run again
+	KindOutage   = "Outage"   // a service does not answer: wait for it
+	KindTimeout  = "Timeout"  // attempts ended without a sign of life, or took too long: look at the worker
+	KindTrouble  = "Trouble"  // anything else: run again
 )
 
 // badInput marks an error that no retry can mend.
@@ -39,11 +42,12 @@ func classify(ctx context.Context, err error) error {
 	var app *temporal.ApplicationError
 	var corrupt *artifact.CorruptError
 	var final *designer.FinalError
-	var away *designer.UnavailableError
+	var unavailable *designer.UnavailableError
 	var ended *course.EndedError
 	var elsewhere *course.ElsewhereError
 	var conflict *job.ConflictError
 	var spent *ask.SpentError
+	out, away := outage.As(err)
 	var trouble *endpoint.Trouble
 	switch {
 	case err == nil:
@@ -56,6 +60,8 @@ func classify(ctx context.Context, err error) error {
 		return app
 	case errors.As(err, &corrupt):
 		return temporal.NewNonRetryableApplicationError(err.Error(), KindCorrupt, nil)
+	case away:
+		return temporal.NewApplicationErrorWithOptions(err.Error(), KindOutage, temporal.ApplicationErrorOptions{NextRetryDelay: out.After, Cause: out})
 	case errors.Is(err, plan.ErrMissing): // another experiment may be doing it again just now
 		return temporal.NewApplicationError(err.Error(), KindMissing)
 	case errors.As(err, &final):
@@ -71,8 +77,8 @@ func classify(ctx context.Context, err error) error {
 			return temporal.NewNonRetryableApplicationError(err.Error(), KindModel, nil)
 		}
 		return temporal.NewApplicationErrorWithOptions(err.Error(), KindModel, temporal.ApplicationErrorOptions{NextRetryDelay: trouble.After})
-	case errors.As(err, &away):
-		return temporal.NewApplicationErrorWithOptions(err.Error(), KindModel, temporal.ApplicationErrorOptions{NextRetryDelay: away.RetryAfter})
+	case errors.As(err, &unavailable):
+		return temporal.NewApplicationErrorWithOptions(err.Error(), KindModel, temporal.ApplicationErrorOptions{NextRetryDelay: unavailable.RetryAfter})
 	default:
 		return temporal.NewApplicationError(err.Error(), KindTrouble)
 	}

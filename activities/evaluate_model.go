@@ -101,6 +101,7 @@ func (a *Activities) ask(ctx context.Context, in EvaluateInput, m model, tasks [
 	answers, tally, err := ask.Run(ctx, use.Endpoint, p, ask.Tasks(tasks), journal, ask.Watch{ // neither is called concurrently
 		Answered: func(done, total int, t ask.Tally) {
 			answered = done
+			kept(ctx, done)
 			report(done, total, about+": "+t.String())
 		},
 		Waiting: func(wait time.Duration, t *endpoint.Trouble) {

@@ -110,8 +110,15 @@ func (a *Activities) train(ctx context.Context, h *artifact.Hold, c policy.Confi
 	if ok {
 		activity.GetLogger(ctx).Info("training goes on from a checkpoint", "step", h.ID().String(), "optimizer_step", step)
 		c.Resume = state
+		kept(ctx, step)
 	}
-	c.Save = func(step int, state []byte) error { return h.SavePartial(ctx, step, state) }
+	c.Save = func(step int, state []byte) error {
+		if err := h.SavePartial(ctx, step, state); err != nil {
+			return err
+		}
+		kept(ctx, step)
+		return nil
+	}
 	out, err := policy.Train(ctx, c)
 	if err != nil {
 		return nil, err

@@ -87,7 +87,10 @@ func (a *Activities) runJob(ctx context.Context, step experiment.StepID, t train
 	if err != nil {
 		return nil, p, err
 	}
-	c.Report = report
+	c.Report = func(done, total int, note string) {
+		kept(ctx, done) // the job goes on without this worker
+		report(done, total, note)
+	}
 	following, end := context.WithCancel(ctx)
 	log := follow(following, c.Backend)
 	defer log.wait()

@@ -1,6 +1,9 @@
 package activities
 
-import "floe/internal/experiment"
+import (
+	"floe/internal/experiment"
+	"floe/internal/retry"
+)
 
 // Where says for which experiment and round an activity works: progress is told
 // to that experiment's workflow. Round is -1 before the first round, and Rounds
@@ -25,6 +28,10 @@ type Progress struct {
 	// Attempt and Worker say who is at work; a Recorder fills them in.
 	Attempt int    `json:"attempt,omitempty"`
 	Worker  string `json:"worker,omitempty"`
+	// Tally is what the attempts have come to; Retries fills it in and reads it back.
+	Tally *retry.Tally `json:"tally,omitempty"`
+	// Outage is a service that the step waits for.
+	Outage *retry.Outage `json:"outage,omitempty"`
 }
 
 // Done points to what a step wrote.

@@ -116,8 +116,11 @@ func workers(c client.Client, acts *activities.Activities, s settings) []poller 
 		// A machine that trains on all cores may starve a workflow task for a while.
 		DeadlockDetectionTimeout: 10 * time.Second,
 		Identity:                 identity(acts.Build.Host),
-		Interceptors:             []interceptor.WorkerInterceptor{&activities.Recorder{Steps: acts.Steps, Worker: identity(acts.Build.Host)}},
-		DeploymentOptions:        deployment(s),
+		Interceptors: []interceptor.WorkerInterceptor{
+			&activities.Retries{Tell: acts.Tell},
+			&activities.Recorder{Steps: acts.Steps, Worker: identity(acts.Build.Host)},
+		},
+		DeploymentOptions: deployment(s),
 	}
 	var all []poller
 	for _, q := range []struct {

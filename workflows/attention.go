@@ -33,6 +33,12 @@ type decision struct {
 	retry  Retry
 }
 
+// adopts says whether a decision goes on with the job that a failed training left: a
+// retry with the same spec from the same step.
+func (d decision) adopts() bool {
+	return d.verb == VerbRetry && d.retry.Spec == nil && d.retry.Round == nil && d.retry.From == ""
+}
+
 // errAgain says that the course is to be gone through again.
 var errAgain = errors.New("again")
 
@@ -44,12 +50,20 @@ func (e *arm) try(ctx workflow.Context, step string, piece func(workflow.Context
 		return err
 	}
 	err := piece(ctx)
+	if e.status.State == StateOutage {
+		if err := e.enter(ctx, e.before); err != nil {
+			return err
+		}
+	}
 	if err == nil || !e.waits || ctx.Err() != nil {
 		return err
 	}
 	f := failureOf(err, e.where.Round, step, e.spec.Limits)
 	f.Skippable = f.Step == "design" || f.Step == "publish" || strings.HasPrefix(f.Step, "benchmark-")
 	d, waitErr := e.attention(ctx, f)
+	if !d.adopts() {
+		e.stopLeft(ctx, f.Round, f.Job)
+	}
 	if waitErr != nil {
 		return waitErr
 	}
@@ -95,6 +109,9 @@ func (e *arm) leaveOut(f Failure, reason string) error {
 // rewind puts the experiment back to where a retry wants it to go on. Artifacts
 // stay; what is not to be made anew is found done.
 func (e *arm) rewind(f Failure, r Retry) {
+	if f.Kind == activities.KindMissing && r.Round == nil && r.From == "" {
+		e.fromStart()
+	}
 	round := f.Round
 	if r.Round != nil {
 		round = *r.Round
@@ -110,4 +127,12 @@ func (e *arm) rewind(f Failure, r Retry) {
 		e.refs.Benchmarks = nil
 		e.status.Done = e.status.doneBefore(keep)
 	}
+}
+
+// fromStart has the experiment go through all its steps again: those that are there
+// are reused, and one that was lost is made anew.
+func (e *arm) fromStart() {
+	e.refs = activities.Refs{}
+	e.registered, e.forked = false, false
+	e.status.Base, e.status.Done = nil, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"floe/activities"
 	"floe/internal/experiment"
+	"floe/internal/retry"
 )
 
 // Verbs of a Control.
@@ -39,6 +40,7 @@ func (e *arm) listen(ctx workflow.Context) error {
 			return // told late, by a step that has ended
 		}
 		e.status.Progress = p
+		e.outage(ctx, p.Outage)
 		e.status.show(ctx)
 	})
 	every(ctx, SignalControl, func(ctx workflow.Context, c Control) {
@@ -70,6 +72,22 @@ func (e *arm) listen(ctx workflow.Context) error {
 			return e.status, nil
 		}, workflow.UpdateHandlerOptions{Validator: e.mayRetry, Description: "try the step that failed again"}),
 	)
+}
+
+// outage makes a state of waiting for a service, and ends that state.
+func (e *arm) outage(ctx workflow.Context, o *retry.Outage) {
+	state := e.status.State
+	switch {
+	case o != nil && slices.Contains([]string{StatePreparing, StateRunning, StateBenchmarking}, state):
+		e.before, state = state, StateOutage
+	case o == nil && state == StateOutage:
+		state = e.before
+	default:
+		return
+	}
+	if err := e.enter(ctx, state); err != nil {
+		workflow.GetLogger(ctx).Warn("state", "error", err)
+	}
 }
 
 // every calls f with each signal of a name.

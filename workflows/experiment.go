@@ -71,6 +71,7 @@ type arm struct {
 	child      string // workflow ID of the round that runs, if any
 	stopping   bool   // to end after the round that runs
 	pausing    bool   // to begin no other step
+	before     string // state before StateOutage
 	skip       string // reason to leave out the design of the round to come
 	decided    *decision
 	cancel     workflow.CancelFunc

@@ -32,10 +32,9 @@ type Failure struct {
 	Log      []string `json:"log,omitempty"`     // how that attempt's log ended
 	// Skippable says whether the experiment can go on without this step.
 	Skippable bool `json:"skippable,omitempty"`
+	// Job is the training's job, where it goes on although its step has failed.
+	Job *LeftJob `json:"job,omitempty"`
 }
-
-// kindTimeout is the kind of an attempt whose worker fell silent or was too slow.
-const kindTimeout = "Timeout"
 
 // failureOf finds the deepest cause of an error.
 func failureOf(err error, round int, step string, limits experiment.LimitsSpec) Failure {
@@ -50,7 +49,7 @@ func failureOf(err error, round int, step string, limits experiment.LimitsSpec) 
 			return told
 		}
 	case errors.As(err, &late):
-		f.Kind, f.Message, f.Attempt = kindTimeout, timeoutWords(late), limits.Attempts
+		f.Kind, f.Message, f.Attempt = activities.KindTimeout, timeoutWords(late), limits.Attempts
 		f.last(late)
 	case errors.As(err, &app):
 		f.Kind, f.Message = app.Type(), app.Message()
@@ -131,6 +130,9 @@ func (f Failure) Sentence(name string, rounds int) string {
 	if tail := f.tail(); len(tail) > 0 {
 		text += " (log: " + strings.Join(tail, " | ") + ")"
 	}
+	if f.Job != nil {
+		text += "; its job keeps running, and a retry goes on watching it"
+	}
 	text += "; " + f.remedy(name) + ", then starter retry " + name
 	if f.Skippable {
 		text += ", or starter skip " + name
@@ -163,12 +165,13 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 var remedies = map[string]string{
 	activities.KindBadInput: "change what it asks for with starter retry %[1]s --set FIELD=VALUE or mend what it needs",
 	activities.KindCorrupt:  "set the damaged artifact aside with starter artifacts verify %[1]s --repair",
-	activities.KindMissing:  "ask starter artifacts verify %[1]s from which round on to retry",
+	activities.KindMissing:  "restore what is lost, or have it made again",
 	activities.KindModel:    "mend the model's endpoint, its name or the key that the worker has for it",
 	activities.KindJob:      "mend what it names: the log is that of starter logs %[1]s --step train; starter retry %[1]s --set FIELD=VALUE changes settings",
 	activities.KindServe:    "change how the model is served, in the section serve or on the worker",
+	activities.KindOutage:   "bring the service back, or change where it is",
 	activities.KindStopping: "start a worker that stays",
-	kindTimeout:             "look at the worker with starter logs %[1]s",
+	activities.KindTimeout:  "look at the worker with starter logs %[1]s",
 }
 
 func (f Failure) remedy(name string) string {

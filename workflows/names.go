@@ -51,6 +51,7 @@ const (
 	StatePreparing    = "preparing"
 	StateRunning      = "running"
 	StateWaiting      = "waiting for approval" // of a person; costs nothing
+	StateOutage       = "waiting for service"  // that does not answer; it goes on by itself
 	StateBenchmarking = "benchmarking"
 	StateDone         = "done"
 	StateAttention    = "needs attention" // a step failed for good; somebody decides

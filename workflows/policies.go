@@ -74,9 +74,10 @@ func (w wait) on(host string) wait {
 	return w
 }
 
-// options are the activity options of a wait. Retries are bounded, and
-// cancellation is waited for: an activity that is told to stop has stopped
-// before the workflow goes on, so that nothing is left running.
+// options are the activity options of a wait. The worker bounds the attempts
+// (activities.Retries), since Temporal would count stopped workers and services that are
+// away like failures of the work. Cancellation is waited for: an activity that is
+// cancelled has stopped before the workflow goes on, so that nothing is left running.
 func (w wait) options(limits experiment.LimitsSpec, summary string) workflow.ActivityOptions {
 	limit := w.limit
 	if limit == 0 {
@@ -93,7 +94,6 @@ func (w wait) options(limits experiment.LimitsSpec, summary string) workflow.Act
 			InitialInterval:    time.Second,
 			BackoffCoefficient: 2,
 			MaximumInterval:    time.Minute,
-			MaximumAttempts:    int32(limits.Attempts),
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"floe/activities"
 	"floe/internal/experiment"
+	"floe/internal/retry"
 )
 
 // Status is what the query "status" answers: all that a live view needs.
@@ -53,6 +54,14 @@ func (s Status) ended() bool {
 
 // Waits says whether a person has to decide before the experiment goes on.
 func (s Status) Waits() bool { return s.State == StateWaiting && s.Waiting != nil }
+
+// Outage is the service that the running step waits for; nil if all answer.
+func (s Status) Outage() *retry.Outage {
+	if s.State != StateOutage {
+		return nil
+	}
+	return s.Progress.Outage
+}
 
 // details is what the Temporal UI shows on top of the experiment.
 func (s Status) details() string {
@@ -124,6 +133,9 @@ func (s Status) work() string {
 	line := s.Position()
 	if p.Step != "" {
 		line += ": " + p.Step
+	}
+	if o := s.Outage(); o != nil {
+		return line + ", " + o.String()
 	}
 	if p.Total > 0 {
 		line += fmt.Sprintf(", %d %%", 100*p.Done/p.Total)

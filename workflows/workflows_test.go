@@ -355,21 +355,26 @@ func TestCancellingWhileItWaitsEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestRetriesAreBounded(t *testing.T) {
+// Workers bound attempts (activities.Retries): the server would count stopped workers too.
+func TestTheServerDoesNotBoundAttempts(t *testing.T) {
 	tries := 0
 	s := newStage(t, func(context.Context, activities.TrainInput) (activities.Trained, error) {
-		tries++
-		return activities.Trained{}, errors.New("the store does not answer")
+		if tries++; tries <= 8 {
+			return activities.Trained{}, errors.New("the worker is stopping")
+		}
+		return activities.Trained{}, temporal.NewApplicationErrorWithOptions("loss is not finite", activities.KindTrouble, temporal.ApplicationErrorOptions{
+			NonRetryable: true, Details: []any{activities.Attempted{Attempt: 2}},
+		})
 	})
 	s.later(24, func() {
-		if status := s.status(t); !strings.Contains(status.Cause, "attempt 2 of 2: the store does not answer") {
+		if status := s.status(t); !strings.Contains(status.Cause, "attempt 2 of 2: loss is not finite") {
 			t.Errorf("cause %q", status.Cause)
 		}
 		s.update(t, workflows.UpdateSteer, workflows.Control{Verb: workflows.VerbAbort}, wantOK(t))
 	})
 	s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
-	if s.GetWorkflowError() == nil || tries != 2 {
-		t.Errorf("%d tries, error %v; want 2 tries and an error", tries, s.GetWorkflowError())
+	if s.GetWorkflowError() == nil || tries != 9 {
+		t.Errorf("%d tries, error %v; want 9 tries and an error", tries, s.GetWorkflowError())
 	}
 }
 

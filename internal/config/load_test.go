@@ -27,7 +27,7 @@ func TestWhatAFileDoesNotSayIsThePapers(t *testing.T) {
 			Thinking: "default", Structured: "none", Missing: "keep", Trivial: "warn",
 		},
 		Benchmarks: experiment.BenchmarkSpec{Agents: []int{3, 5}, Instances: 150},
-		Limits:     experiment.LimitsSpec{StepMinutes: 1440, Attempts: 5, ModelCalls: 100, ModelTokens: 1000000},
+		Limits:     experiment.LimitsSpec{StepMinutes: 1440, Attempts: 5, OutageMinutes: 1440, ModelCalls: 100, ModelTokens: 1000000},
 	}
 	if got := mustLoad(t, "name: a\nbenchmarks: {agents: [3, 5]}"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)

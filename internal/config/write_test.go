@@ -68,6 +68,7 @@ benchmarks:
 limits:
   step_minutes: 1440
   attempts: 5
+  outage_minutes: 1440
   model_calls: 100
   model_tokens: 1000000
   model_cost: 0

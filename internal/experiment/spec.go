@@ -109,9 +109,10 @@ type BenchmarkSpec struct {
 
 // LimitsSpec bounds an experiment.
 type LimitsSpec struct {
-	StepMinutes int     `json:"step_minutes" yaml:"step_minutes" default:"1440" min:"1" max:"43200" doc:"Longest time one step may take before its attempt is given up."`
-	Attempts    int     `json:"attempts" yaml:"attempts" default:"5" min:"1" max:"100" doc:"Attempts of a step before the experiment fails."`
-	ModelCalls  int     `json:"model_calls" yaml:"model_calls" default:"100" min:"0" max:"1000000" doc:"Most designer calls of the experiment, repairs included."`
-	ModelTokens int     `json:"model_tokens" yaml:"model_tokens" default:"1000000" min:"0" doc:"Most tokens that designer calls may use, prompt and reply."`
-	ModelCost   float64 `json:"model_cost" yaml:"model_cost" default:"0" min:"0" doc:"Most money that designer calls may cost, in the currency of the endpoint's prices; 0 is no bound. Needs prices in the worker's endpoints file."`
+	StepMinutes   int     `json:"step_minutes" yaml:"step_minutes" default:"1440" min:"1" max:"43200" doc:"Longest time one step may take before its attempt is given up."`
+	Attempts      int     `json:"attempts" yaml:"attempts" default:"5" min:"1" max:"100" doc:"Failed attempts of a step in a row, without a newer checkpoint, answer or training step between them, after which the experiment needs attention. Workers that stop and services that do not answer are not counted."`
+	OutageMinutes int     `json:"outage_minutes,omitempty" yaml:"outage_minutes" default:"1440" min:"1" max:"43200" doc:"Longest wait for a service that does not answer (artifact store, model endpoint, scheduler, a full disk) before the experiment needs attention."`
+	ModelCalls    int     `json:"model_calls" yaml:"model_calls" default:"100" min:"0" max:"1000000" doc:"Most designer calls of the experiment, repairs included."`
+	ModelTokens   int     `json:"model_tokens" yaml:"model_tokens" default:"1000000" min:"0" doc:"Most tokens that designer calls may use, prompt and reply."`
+	ModelCost     float64 `json:"model_cost" yaml:"model_cost" default:"0" min:"0" doc:"Most money that designer calls may cost, in the currency of the endpoint's prices; 0 is no bound. Needs prices in the worker's endpoints file."`
 }

@@ -1,0 +1,4 @@
+package activities
+
+// Kept is kept, for scripted activities.
+var Kept = kept
