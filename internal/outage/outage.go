@@ -35,8 +35,7 @@ func Of(service string, err error) error {
 
 // As finds the outage in an error's chain. A full disk is one without a mark.
 func As(err error) (*Error, bool) {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e, true
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
