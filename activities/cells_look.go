@@ -86,6 +86,7 @@ func memoSpec(info *workflowpb.WorkflowExecutionInfo) *experiment.Spec {
 // experiment under way.
 var cellStates = map[string]string{
 	"done":                 sweep.Done,
+	"done, not designed":   sweep.Done,
 	"needs attention":      sweep.Attention,
 	"waiting for approval": sweep.Approval,
 	"paused":               sweep.Paused,
@@ -155,7 +156,7 @@ func (s *Sweeps) published(ctx context.Context, ref CellRef) (CellFound, *experi
 	if err := json.Unmarshal(body, &r); err != nil {
 		return none, nil, fmt.Errorf("read %s of %s: %w", DocResults, ref.Name, err)
 	}
-	if r.State != "done" {
+	if CellStateOf(r.State) != sweep.Done {
 		return none, nil, nil
 	}
 	used, err := s.used(ctx, ref.Name, r)

@@ -62,7 +62,7 @@ func (a *Activities) register(ctx context.Context, in PrepareInput, e env.Enviro
 	if err != nil {
 		return badInput(err)
 	}
-	if err := a.Steps.PutDoc(ctx, in.Spec.Name, DocSpec, spec); err != nil {
+	if err := a.Steps.KeepDoc(ctx, in.Spec.Name, DocSpec, spec); err != nil {
 		return err
 	}
 	p := a.Build
@@ -83,7 +83,7 @@ func (a *Activities) putJSON(ctx context.Context, name, doc string, v any) error
 	if err != nil {
 		return fmt.Errorf("write %s: %w", doc, err)
 	}
-	return a.Steps.PutDoc(ctx, name, doc, append(body, '\n'))
+	return a.Steps.KeepDoc(ctx, name, doc, append(body, '\n'))
 }
 
 // jsonFiles makes files of name, value pairs.

@@ -43,10 +43,10 @@ func (a *Activities) publish(ctx context.Context, in PublishInput) (Published, e
 	if err := a.putJSON(ctx, in.Spec.Name, DocProvenance, results.Provenance); err != nil {
 		return Published{}, err
 	}
-	if err := a.Steps.PutDoc(ctx, in.Spec.Name, DocResults, js.Bytes()); err != nil {
+	if err := a.Steps.KeepDoc(ctx, in.Spec.Name, DocResults, js.Bytes()); err != nil {
 		return Published{}, err
 	}
-	if err := a.Steps.PutDoc(ctx, in.Spec.Name, DocReport, html.Bytes()); err != nil {
+	if err := a.Steps.KeepDoc(ctx, in.Spec.Name, DocReport, html.Bytes()); err != nil {
 		return Published{}, err
 	}
 	return Published{Report: DocReport, URL: a.Steps.Store.URL(artifact.DocKey(in.Spec.Name, DocReport))}, nil

@@ -34,7 +34,7 @@ type ExperimentResult struct {
 	Base   experiment.Rates     `json:"base"`
 	Rounds []RoundFigures       `json:"rounds"`
 	Report activities.Published `json:"report"`
-	State  string               `json:"state,omitempty"` // done or stopped
+	State  string               `json:"state,omitempty"` // done, done without designs, or stopped
 }
 
 // Experiment runs one arm with one seed: the untrained policy's measurement, R
@@ -135,6 +135,9 @@ func (e *arm) course(ctx workflow.Context) error {
 // finish publishes the last report and says how the experiment ended.
 func (e *arm) finish(ctx workflow.Context) error {
 	state := StateDone
+	if why := e.status.undesigned(); why != "" && changed(ctx, changeUndesigned) {
+		state, e.status.Cause = StateUndesigned, why
+	}
 	if e.stopping {
 		state = StateStopped
 	}

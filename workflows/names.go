@@ -54,13 +54,17 @@ const (
 	StateOutage       = "waiting for service"  // that does not answer; it goes on by itself
 	StateBenchmarking = "benchmarking"
 	StateDone         = "done"
-	StateAttention    = "needs attention" // a step failed for good; somebody decides
+	StateUndesigned   = "done, not designed" // ran to its end, but no design of its designer could be used
+	StateAttention    = "needs attention"    // a step failed for good; somebody decides
 	StatePaused       = "paused"
 	StateStopped      = "stopped" // ended early on purpose, with its report
 	StateCancelling   = "cancelling"
 	StateFailed       = "failed"
 	StateCancelled    = "cancelled"
 )
+
+// Finished says whether an experiment ran to its end.
+func Finished(state string) bool { return state == StateDone || state == StateUndesigned }
 
 // Search attributes. The server must know them: devstack registers them, and
 // the worker tries to at start.

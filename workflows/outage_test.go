@@ -128,3 +128,29 @@ func TestARetryMakesALostArtifactAgain(t *testing.T) {
 		t.Errorf("state %q with %d rounds", status.State, len(status.Done))
 	}
 }
+
+func TestAnExperimentWithoutAUsableDesignIsNotJustDone(t *testing.T) {
+	for name, c := range map[string]struct{ outcomes, state string }{
+		"none":                  {"fallback fallback", workflows.StateUndesigned},
+		"the first":             {"ok fallback", workflows.StateDone},
+		"only the last, unused": {"fallback ok", workflows.StateUndesigned},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, nil)
+			s.design = func(in activities.DesignInput) activities.Designed {
+				return activities.Designed{Done: done("design", in.Where.Round), Outcome: strings.Fields(c.outcomes)[in.Where.Round]}
+			}
+			s.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{Spec: spec()})
+			if err := s.GetWorkflowError(); err != nil {
+				t.Fatal(err)
+			}
+			status := s.status(t)
+			if status.State != c.state || s.states[len(s.states)-1] != c.state {
+				t.Errorf("state %q, report of %q; want %q", status.State, s.states[len(s.states)-1], c.state)
+			}
+			if said := strings.Contains(status.Line(), "no design could be used"); said != (c.state == workflows.StateUndesigned) {
+				t.Errorf("it says %q", status.Line())
+			}
+		})
+	}
+}

@@ -49,7 +49,7 @@ func (s Status) doneBefore(round int) []RoundFigures {
 
 // ended says whether nothing will happen any more.
 func (s Status) ended() bool {
-	return slices.Contains([]string{StateDone, StateStopped, StateFailed, StateCancelled}, s.State)
+	return Finished(s.State) || slices.Contains([]string{StateStopped, StateFailed, StateCancelled}, s.State)
 }
 
 // Waits says whether a person has to decide before the experiment goes on.
@@ -160,6 +160,23 @@ func (s Status) Position() string {
 
 // show makes the status visible in the UI.
 func (s Status) show(ctx workflow.Context) { workflow.SetCurrentDetails(ctx, s.details()) }
+
+// undesigned says why a finished experiment was not designed: nothing that its designer
+// proposed could be used in any round. "" if something could.
+func (s Status) undesigned() string {
+	designs := s.Done[:max(min(1, len(s.Done)), len(s.Done)-1)] // no round follows the last
+	if len(designs) == 0 || slices.ContainsFunc(designs, func(r RoundFigures) bool { return r.Outcome != Fallback }) {
+		return ""
+	}
+	return fmt.Sprintf("no design could be used in %s: round 0's curriculum was trained on throughout; starter transcript show %s says why", rounds(len(designs)), s.Name)
+}
+
+func rounds(n int) string {
+	if n == 1 {
+		return "1 round"
+	}
+	return fmt.Sprintf("%d rounds", n)
+}
 
 // Fallback is the outcome of a design of which nothing could be used.
 const Fallback = "fallback"

@@ -10,6 +10,9 @@ const (
 	// instead of ending it; each change of state is told to the sweep; a round
 	// left over from an ended run is waited for.
 	changeAttention = "attention"
+	// changeUndesigned: an experiment none of whose designs could be used says so in its
+	// last state.
+	changeUndesigned = "undesigned"
 )
 
 // changed says whether this run knows of a change.

@@ -24,6 +24,22 @@ func (s Steps) PutDoc(ctx context.Context, experiment, file string, body []byte)
 	return nil
 }
 
+// KeepDoc is PutDoc for a document that the experiment cannot do without: it is read
+// back, since a store may say that it has stored what it has not.
+func (s Steps) KeepDoc(ctx context.Context, experiment, file string, body []byte) error {
+	if err := s.PutDoc(ctx, experiment, file, body); err != nil {
+		return err
+	}
+	there, err := s.GetDoc(ctx, experiment, file)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return fmt.Errorf("store %s of experiment %s: the store acknowledged it and does not have it", file, experiment)
+	case err == nil && !bytes.Equal(there, body):
+		return fmt.Errorf("store %s of experiment %s: the store acknowledged %d bytes and returns %d others", file, experiment, len(body), len(there))
+	}
+	return err
+}
+
 // GetDoc reads a document of an experiment; ErrNotFound if there is none.
 func (s Steps) GetDoc(ctx context.Context, experiment, file string) ([]byte, error) {
 	key, err := docKey(experiment, file)
