@@ -13,3 +13,6 @@ func (s *Store) Region() string { return s.client.Options().Region }
 
 // Unreachable explains errors that a test on one machine cannot provoke.
 var Unreachable = unreachable
+
+// SetPage shortens the pages of listings.
+func (s *Store) SetPage(keys int32) { s.page = keys }

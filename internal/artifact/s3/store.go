@@ -10,8 +10,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -30,6 +28,7 @@ type Store struct {
 	bucket   string
 	endpoint string        // for people
 	patience time.Duration // of Check
+	page     int32         // keys on a page of a listing; 0 leaves it to the server
 }
 
 var (
@@ -148,29 +147,6 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return o, nil
-}
-
-// List implements artifact.Store.
-func (s *Store) List(ctx context.Context, prefix string) ([]artifact.Object, error) {
-	var all []artifact.Object
-	pages := awss3.NewListObjectsV2Paginator(s.client, &awss3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err == nil && aws.ToString(page.Name) == "" {
-			err = errNoS3
-		}
-		if err != nil {
-			return nil, s.failed(ctx, "list", prefix, err)
-		}
-		for _, o := range page.Contents {
-			all = append(all, artifact.Object{
-				Key: aws.ToString(o.Key), Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified).UTC(),
-			})
-		}
-	}
-	// Not all kinds of bucket list in key order.
-	slices.SortFunc(all, func(a, b artifact.Object) int { return strings.Compare(a.Key, b.Key) })
-	return all, nil
 }
 
 // Delete implements artifact.Store.
