@@ -33,6 +33,9 @@ var ErrNotFound = errors.New("artifact: not found")
 // ErrExists is returned by PutIfAbsent when the key is taken.
 var ErrExists = errors.New("artifact: exists already")
 
+// ErrFull is in the error of a write for which the store has no room.
+var ErrFull = errors.New("artifact: the store is full")
+
 // Store is a bucket of immutable objects. Package artifacttest proves a store.
 type Store interface {
 	// Put writes all of body, from its start, whole or not at all, replacing what

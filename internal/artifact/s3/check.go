@@ -14,6 +14,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"floe/internal/artifact"
+	"floe/internal/outage"
 )
 
 // checkTimeout bounds how long a wrong setting can keep a person waiting.
@@ -49,9 +50,9 @@ func (s *Store) Check(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("check artifact store: %w", ctx.Err())
 	case short.Err() != nil:
-		why = fmt.Sprintf("no answer within %s", s.patience)
+		why, err = fmt.Sprintf("no answer within %s", s.patience), outage.Of(s.service, err)
 	}
-	return &UnusableError{Endpoint: s.endpoint, Bucket: s.bucket, Why: why, cause: err}
+	return &UnusableError{Endpoint: s.endpoint, Bucket: s.bucket, Why: why, cause: s.mark(err, err)}
 }
 
 // probe says what cannot be done, and why.
@@ -68,12 +69,10 @@ func (s *Store) probe(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
+var errNoCredentials = errors.New("no credentials")
+
 func (s *Store) haveCredentials(ctx context.Context) error {
-	creds := s.client.Options().Credentials
-	if creds == nil {
-		return errors.New("no credentials")
-	}
-	_, err := creds.Retrieve(ctx)
+	_, err := s.keys.Retrieve(ctx)
 	return err
 }
 

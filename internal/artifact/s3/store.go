@@ -27,6 +27,8 @@ type Store struct {
 	client   *awss3.Client
 	bucket   string
 	endpoint string        // for people
+	service  string        // what does not answer in an outage
+	keys     *keys
 	patience time.Duration // of Check
 	page     int32         // keys on a page of a listing; 0 leaves it to the server
 }
@@ -45,7 +47,9 @@ func Open(ctx context.Context, s Settings) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open artifact store: %w", err)
 	}
-	client := awss3.NewFromConfig(cfg, s.client)
+	k := s.newKeys(cfg.Credentials)
+	cfg.Credentials = k
+	client := awss3.NewFromConfig(cfg, s.client, k.renewed)
 	o := client.Options()
 	if err := checkEndpoint(aws.ToString(o.BaseEndpoint)); err != nil {
 		return nil, fmt.Errorf("open artifact store: %w", err)
@@ -53,11 +57,11 @@ func Open(ctx context.Context, s Settings) (*Store, error) {
 	if o.Region == "" {
 		return nil, errors.New("open artifact store: no region; name it in the settings, in AWS_REGION or in the profile, or name the endpoint of another store than AWS")
 	}
-	endpoint := aws.ToString(o.BaseEndpoint)
+	endpoint, service := aws.ToString(o.BaseEndpoint), "S3 at "+aws.ToString(o.BaseEndpoint)
 	if endpoint == "" {
-		endpoint = "of AWS in " + o.Region
+		endpoint, service = "of AWS in "+o.Region, "S3 of AWS in "+o.Region
 	}
-	return &Store{client: client, bucket: s.Bucket, endpoint: endpoint, patience: checkTimeout}, nil
+	return &Store{client: client, bucket: s.Bucket, endpoint: endpoint, service: service, keys: k, patience: checkTimeout}, nil
 }
 
 // Put implements artifact.Store. Bodies over 16 MiB go up in parts.
@@ -71,6 +75,7 @@ func (s *Store) Put(ctx context.Context, key string, body io.ReadSeeker) error {
 	}
 	switch {
 	case err != nil:
+		err = bodyError{err}
 	case size > partSize:
 		err = s.putInParts(ctx, key, body, size)
 	default:
@@ -82,7 +87,7 @@ func (s *Store) Put(ctx context.Context, key string, body io.ReadSeeker) error {
 func (s *Store) putWhole(ctx context.Context, key string, body io.Reader, size int64) error {
 	content := make([]byte, size)
 	if _, err := io.ReadFull(body, content); err != nil {
-		return fmt.Errorf("read what to put: %w", err)
+		return bodyError{fmt.Errorf("read what to put: %w", err)}
 	}
 	return s.putObject(ctx, key, content, nil)
 }

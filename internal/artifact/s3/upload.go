@@ -92,7 +92,7 @@ func (u *upload) send(ctx context.Context, body io.Reader) error {
 		}
 		part := buffer[:min(length, u.size-int64(i)*length)]
 		if _, err := io.ReadFull(body, part); err != nil {
-			broken = fmt.Errorf("read what to put: %w", err)
+			broken = bodyError{fmt.Errorf("read what to put: %w", err)}
 			break
 		}
 		group.Go(func() error {
