@@ -93,19 +93,18 @@ func (s Steps) undo(ctx context.Context, id experiment.StepID) error {
 // asides are the attempts that were set aside, by step.
 type asides map[string][]string
 
-// asides lists the quarantine.
-func (s Steps) asides(ctx context.Context) (asides, error) {
-	listed, err := s.Store.List(ctx, quarantinePrefix)
-	if err != nil {
-		return nil, err
-	}
+// asidesIn finds the manifests that were set aside in a listing of the quarantine.
+func asidesIn(listed []Object) asides {
 	all := asides{}
 	for _, o := range listed {
+		if strings.HasPrefix(o.Key, sweptPrefix) {
+			continue
+		}
 		folder := strings.TrimSuffix(strings.TrimPrefix(o.Key, quarantinePrefix), "/"+manifestFile)
 		step := strings.TrimSuffix(folder, lastPart(folder))
 		all[step] = append(all[step], lastPart(folder))
 	}
-	return all, nil
+	return all
 }
 
 // keeps says whether an object belongs to an attempt that was set aside. Where a

@@ -158,4 +158,3 @@ func TestADownloadThatBreaksForGoodIsAnOutage(t *testing.T) {
 		t.Errorf("got %v; want an outage", err)
 	}
 }
-

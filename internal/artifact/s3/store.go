@@ -26,11 +26,13 @@ const conflicts = 8
 type Store struct {
 	client   *awss3.Client
 	bucket   string
-	endpoint string        // for people
-	service  string        // what does not answer in an outage
+	endpoint string // for people
+	service  string // what does not answer in an outage
 	keys     *keys
 	patience time.Duration // of Check
 	page     int32         // keys on a page of a listing; 0 leaves it to the server
+
+	copyAtOnce, copyPart int64 // bytes
 }
 
 var (
@@ -61,7 +63,7 @@ func Open(ctx context.Context, s Settings) (*Store, error) {
 	if endpoint == "" {
 		endpoint, service = "of AWS in "+o.Region, "S3 of AWS in "+o.Region
 	}
-	return &Store{client: client, bucket: s.Bucket, endpoint: endpoint, service: service, keys: k, patience: checkTimeout}, nil
+	return &Store{client: client, bucket: s.Bucket, endpoint: endpoint, service: service, keys: k, patience: checkTimeout, copyAtOnce: copyAtOnce, copyPart: copyPart}, nil
 }
 
 // Put implements artifact.Store. Bodies over 16 MiB go up in parts.
