@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +24,8 @@ func (a *app) artifactsVerifyCmd() *cobra.Command {
 		Short: "Read all artifacts again and check their sha256",
 		Long: `Reads again everything that an experiment refers to, or all experiments do, and
 checks sizes and sha256. What is damaged or missing is shown with what to do.
+Without NAME, manifests of steps that no experiment refers to are read too: one
+that cannot be read stops "starter gc".
 
 With --repair the manifest of a damaged step is set aside under quarantine/, so
 that the step is done again when it is next needed. Nothing is deleted: what the
@@ -43,12 +48,19 @@ type storeCheck struct {
 
 // damagedStep is a step that is not what its manifest says, or has none.
 type damagedStep struct {
-	Experiment string            `json:"experiment"` // the first that refers to it
+	Experiment string            `json:"experiment"` // the first that refers to it; empty if none does
 	Path       string            `json:"path"`
 	ID         experiment.StepID `json:"id"`
 	Fault      string            `json:"fault"`
 	Aside      string            `json:"aside,omitempty"` // where its manifest went
 	Next       string            `json:"next"`            // what to do
+}
+
+func (d damagedStep) where() string {
+	if d.Experiment == "" {
+		return fmt.Sprintf("step %s, which no experiment refers to", d.ID)
+	}
+	return fmt.Sprintf("%s of %s (step %s)", d.Path, d.Experiment, d.ID)
 }
 
 func (a *app) artifactsVerify(ctx context.Context, names []string, repair bool) error {
@@ -82,6 +94,11 @@ func (a *app) artifactsVerify(ctx context.Context, names []string, repair bool) 
 			}
 		}
 	}
+	if !one {
+		if err := v.checkOthers(ctx, steps, seen, repair); err != nil {
+			return err
+		}
+	}
 	return a.tellCheck(v, repair)
 }
 
@@ -110,6 +127,32 @@ func (v *storeCheck) check(ctx context.Context, steps *artifact.Steps, name stri
 		d.Next = doAgain(name, s.path)
 	}
 	v.Faults = append(v.Faults, d)
+	return nil
+}
+
+// checkOthers reads the manifests of the steps that nothing seen refers to. One that
+// cannot be read is set aside without a loss: nothing waits for that step.
+func (v *storeCheck) checkOthers(ctx context.Context, steps *artifact.Steps, seen map[experiment.StepID]bool, repair bool) error {
+	unreadable, err := steps.Unreadable(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(unreadable), func(a, b experiment.StepID) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Key, b.Key))
+	}) {
+		if seen[id] {
+			continue
+		}
+		v.Steps++
+		d := damagedStep{ID: id, Fault: unreadable[id].Error(), Next: "restore it from a copy, or: starter artifacts verify --repair"}
+		if repair {
+			if d.Aside, err = steps.Quarantine(ctx, id); err != nil {
+				return err
+			}
+			d.Next = "nothing: no experiment refers to it"
+		}
+		v.Faults = append(v.Faults, d)
+	}
 	return nil
 }
 
@@ -148,7 +191,7 @@ func (a *app) missing(ctx context.Context, refs activities.Refs) (int, error) {
 func (a *app) tellCheck(v storeCheck, repair bool) error {
 	err := a.emit(v, func(w io.Writer) error {
 		for _, f := range v.Faults {
-			fmt.Fprintf(w, "%s of %s (step %s): %s\n", f.Path, f.Experiment, f.ID, f.Fault)
+			fmt.Fprintf(w, "%s: %s\n", f.where(), f.Fault)
 			if f.Aside != "" {
 				fmt.Fprintf(w, "  set aside to %s\n", a.steps.Store.URL(f.Aside))
 			}

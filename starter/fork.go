@@ -161,6 +161,9 @@ func (a *app) runFork(ctx context.Context, spec experiment.Spec, f activities.Fo
 		return err
 	}
 	if old == nil {
+		if _, err := a.workStore(ctx); err != nil {
+			return err
+		}
 		a.say("starting experiment %s: rounds 0 to %d are those of %s", spec.Name, f.Round-1, f.Experiment)
 		run, err := a.launch(ctx, c, workflows.ExperimentInput{Spec: spec, Fork: &f}, "")
 		if err != nil {

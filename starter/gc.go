@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,27 +29,41 @@ func (a *app) gcCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gc",
 		Short: "Sweep what no experiment can need from the artifact store",
-		Long: `Removes what crashes leave behind: objects that no manifest names, leases and
-checkpoints of steps that are done, and uploads that were never finished. What
-is younger than --older stays, and so does all of a step that somebody works on.
+		Long: `Takes away what crashes leave behind: objects that no manifest names, leases and
+checkpoints of steps that are done, and uploads that were never finished. What is
+younger than --older stays, and so does all of a step that an attempt works on.
 Documents of experiments and what was set aside by "artifacts verify --repair"
 always stay.
+
+What lay under a step goes to quarantine/ first and is deleted there by the first
+gc after --quarantine; until then "gc restore" brings it back. --quarantine 0
+deletes at once and empties the quarantine. A full store has no room for copies:
+there gc deletes at once, and says so.
+
+gc takes nothing at all while two complete listings of the store disagree, or
+while a manifest cannot be read; it then says which.
 
 With --unreferenced, steps that no experiment refers to go too, and checkpoints
 of steps that were never finished: such are left by runs of older versions and
 by settings that were changed. That is refused while an experiment runs.`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.gc(c.Context(), o, unreferenced) },
+		Example: "  starter gc --dry-run\n  starter gc --unreferenced --older 72h\n  starter gc restore",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.gc(c.Context(), o, unreferenced) },
 	}
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would go; remove nothing")
 	c.Flags().DurationVar(&o.Older, "older", 24*time.Hour, "grace `TIME`: what was written within it stays")
+	c.Flags().DurationVar(&o.Keep, "quarantine", 7*24*time.Hour, "`TIME` that swept objects stay in quarantine; 0 deletes at once")
 	c.Flags().BoolVar(&unreferenced, "unreferenced", false, "also steps that no experiment refers to")
+	c.AddCommand(a.gcRestoreCmd())
 	return c
 }
 
 func (a *app) gc(ctx context.Context, o artifact.SweepOptions, unreferenced bool) error {
 	if o.Older < leastGrace {
 		return fail(exitUsage, "--older is %s; want at least %s, so that no attempt at work can lose anything", o.Older, leastGrace)
+	}
+	if o.Keep < 0 {
+		return fail(exitUsage, "--quarantine is %s; want a time, or 0 to delete at once", o.Keep)
 	}
 	steps, err := a.store(ctx)
 	if err != nil {
@@ -62,10 +78,10 @@ func (a *app) gc(ctx context.Context, o artifact.SweepOptions, unreferenced bool
 	if err != nil {
 		return err
 	}
-	return a.emit(swept, func(w io.Writer) error { return sweptTable(w, swept) })
+	return a.emit(swept, func(w io.Writer) error { return a.sweptTable(w, swept) })
 }
 
-func sweptTable(w io.Writer, s artifact.Swept) error {
+func (a *app) sweptTable(w io.Writer, s artifact.Swept) error {
 	var lines [][]string
 	for _, r := range s.Reasons {
 		lines = append(lines, []string{r.Reason, fmt.Sprint(r.Objects), fmt.Sprint(r.Bytes)})
@@ -76,8 +92,25 @@ func sweptTable(w io.Writer, s artifact.Swept) error {
 		}
 		fmt.Fprintln(w)
 	}
-	for _, d := range s.Damaged {
-		fmt.Fprintf(w, "left alone, as its manifest cannot be read: %s\n", d)
+	for _, step := range s.Incomplete {
+		fmt.Fprintf(w, "left alone, as files that its manifest names are missing: %s\n", step)
+	}
+	for _, step := range s.Held {
+		fmt.Fprintf(w, "left for the next gc, as the store was too full to take the step over: %s\n", step)
+	}
+	would := ""
+	if s.DryRun {
+		would = "would have "
+	}
+	if s.Full {
+		fmt.Fprintln(w, "the store is full: what would have gone to quarantine was deleted at once")
+	}
+	if s.Purged.Objects > 0 {
+		fmt.Fprintf(w, "%sdeleted from quarantine, swept before: %d objects, %d bytes\n", would, s.Purged.Objects, s.Purged.Bytes)
+	}
+	if s.Aside != "" {
+		fmt.Fprintf(w, "%sput into quarantine until %s; to bring it back: %s\n", would,
+			s.Until.Local().Format(time.RFC3339), a.command("gc restore "+s.Aside, a.repeatData()...))
 	}
 	verb := "swept"
 	if s.DryRun {
@@ -101,22 +134,22 @@ func (a *app) referenced(ctx context.Context, steps *artifact.Steps) (map[experi
 		}
 		return nil, fail(exitFailed, "--unreferenced waits until no experiment runs, and these do: %s", strings.Join(names, ", "))
 	}
-	names, err := steps.ListExperiments(ctx)
+	docs, err := steps.AllDocs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	all := map[experiment.StepID]bool{}
 	planner := planning.New(steps)
-	for _, name := range names {
-		if err := a.refer(ctx, planner, name, all); err != nil {
-			return nil, fmt.Errorf("what does experiment %s refer to? %w", name, err)
+	for _, name := range slices.Sorted(maps.Keys(docs)) {
+		if err := a.refer(ctx, planner, name, docs[name], all); err != nil {
+			return nil, fmt.Errorf("nothing was swept, since it is not known what experiment %s refers to: %w", name, err)
 		}
 	}
 	return all, nil
 }
 
-// refer adds what one experiment refers to: its index, and its plan.
-func (a *app) refer(ctx context.Context, planner *planning.Planner, name string, to map[experiment.StepID]bool) error {
+// refer adds what one experiment refers to: its index, its documents, and its plan.
+func (a *app) refer(ctx context.Context, planner *planning.Planner, name string, docs []string, to map[experiment.StepID]bool) error {
 	k, err := a.keptOf(ctx, name)
 	if err != nil {
 		return err
@@ -124,7 +157,7 @@ func (a *app) refer(ctx context.Context, planner *planning.Planner, name string,
 	for _, s := range stepsOf(k.refs) {
 		to[s.done.ID] = true
 	}
-	if err := a.referInDocs(ctx, name, to); err != nil {
+	if err := a.referInDocs(ctx, name, docs, to); err != nil {
 		return err
 	}
 	spec, err := a.storedSpec(ctx, name)
@@ -151,11 +184,7 @@ func (a *app) refer(ctx context.Context, planner *planning.Planner, name string,
 
 // referInDocs adds the steps that only documents point to: decisions about rounds
 // that are not published yet, and answers of replays.
-func (a *app) referInDocs(ctx context.Context, name string, to map[experiment.StepID]bool) error {
-	docs, err := a.steps.ListDocs(ctx, name)
-	if err != nil {
-		return err
-	}
+func (a *app) referInDocs(ctx context.Context, name string, docs []string, to map[experiment.StepID]bool) error {
 	for _, doc := range docs {
 		switch {
 		case strings.HasPrefix(doc, "decision-round-"):

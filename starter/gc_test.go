@@ -28,7 +28,11 @@ func TestWhatOnlyDocumentsPointToIsReferredTo(t *testing.T) {
 		}
 	}
 	found := map[experiment.StepID]bool{}
-	if err := a.referInDocs(t.Context(), "demo", found); err != nil {
+	docs, err := a.steps.AllDocs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.referInDocs(t.Context(), "demo", docs["demo"], found); err != nil {
 		t.Fatal(err)
 	}
 	if len(found) != 3 || !found[id("design")] || !found[id("decision")] || !found[id("replay")] {

@@ -95,6 +95,9 @@ func (a *app) startAgain(ctx context.Context, fresh bool, in workflows.Experimen
 	if err != nil {
 		return nil, err
 	}
+	if _, err := a.workStore(ctx); err != nil {
+		return nil, err
+	}
 	if fresh {
 		a.say("doing all steps again as %s", in.Spec.Name)
 		if planning.NeedsApproval(in.Spec, 0, experiment.Transcript{}) != "" {

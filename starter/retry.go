@@ -77,6 +77,9 @@ func (a *app) retry(ctx context.Context, name string, r retryOrder) error {
 	if err != nil {
 		return err
 	}
+	if _, err := a.workStore(ctx); err != nil {
+		return err
+	}
 	if status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return a.retryWaiting(ctx, c, name, r, spec, changes)
 	}

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"floe/internal/artifact"
+	"floe/internal/artifact/s3"
 	"floe/internal/connect"
 )
 
@@ -148,13 +149,23 @@ func (a *app) client(ctx context.Context) (client.Client, error) {
 	return a.temporal, err
 }
 
-// store opens the artifact store, once.
+// store opens the artifact store to look into it, once.
 func (a *app) store(ctx context.Context) (*artifact.Steps, error) {
 	if a.steps != nil {
 		return a.steps, nil
 	}
+	return a.openStore(ctx, connect.Settings.Reader)
+}
+
+// workStore opens the artifact store for work that is about to start: it must take
+// writes, or the first step would fail.
+func (a *app) workStore(ctx context.Context) (*artifact.Steps, error) {
+	return a.openStore(ctx, connect.Settings.Store)
+}
+
+func (a *app) openStore(ctx context.Context, open func(connect.Settings, context.Context) (*s3.Store, error)) (*artifact.Steps, error) {
 	err := a.patiently(ctx, func(s connect.Settings) error {
-		store, err := s.Store(ctx)
+		store, err := open(s, ctx)
 		if err == nil {
 			a.steps = &artifact.Steps{Store: store}
 		}

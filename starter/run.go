@@ -117,7 +117,7 @@ func (a *app) runSpec(ctx context.Context, spec experiment.Spec, detach bool, ag
 	if err != nil {
 		return err
 	}
-	if _, err := a.store(ctx); err != nil {
+	if _, err := a.workStore(ctx); err != nil {
 		return err
 	}
 	run, err := a.start(ctx, c, spec)

@@ -59,7 +59,7 @@ func (a *app) startSweep(ctx context.Context, s experiment.Sweep, file string, d
 	if err != nil {
 		return err
 	}
-	steps, err := a.store(ctx)
+	steps, err := a.workStore(ctx)
 	if err != nil {
 		return err
 	}

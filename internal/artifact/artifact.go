@@ -14,6 +14,7 @@
 //	steps/<kind>/<key>/job/...                  a job that does the step: attempts, and its files if they are here
 //	experiments/<name>/<file>                   spec, provenance, report
 //	quarantine/steps/...                        manifests set aside, see Quarantine
+//	quarantine/swept/<moment>/steps/...         what Sweep took, until its time there is over
 //	checks/<random>                             for a moment, by Check
 package artifact
 
@@ -33,6 +34,9 @@ var ErrNotFound = errors.New("artifact: not found")
 // ErrExists is returned by PutIfAbsent when the key is taken.
 var ErrExists = errors.New("artifact: exists already")
 
+// ErrFull is in the error of a write for which the store has no room.
+var ErrFull = errors.New("artifact: the store is full")
+
 // Store is a bucket of immutable objects. Package artifacttest proves a store.
 type Store interface {
 	// Put writes all of body, from its start, whole or not at all, replacing what
@@ -48,6 +52,9 @@ type Store interface {
 	List(ctx context.Context, prefix string) ([]Object, error)
 	// Delete removes an object; no error if it is gone already.
 	Delete(ctx context.Context, key string) error
+	// Copy copies an object as it was listed, whole or not at all; ErrNotFound if it is
+	// gone.
+	Copy(ctx context.Context, from Object, to string) error
 	// Check fails within seconds, naming endpoint, bucket and cause, when the
 	// store cannot be used.
 	Check(ctx context.Context) error

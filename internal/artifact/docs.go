@@ -85,6 +85,28 @@ func (s Steps) ListExperiments(ctx context.Context) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
+// AllDocs names the documents of all experiments. It is for decisions that rest on an
+// experiment or a document not being there: two complete listings must agree.
+func (s Steps) AllDocs(ctx context.Context) (map[string][]string, error) {
+	var listings [2][]Object
+	for i := range listings {
+		var err error
+		if listings[i], err = s.Store.List(ctx, docsPrefix); err != nil {
+			return nil, fmt.Errorf("list the documents of all experiments: %w", err)
+		}
+	}
+	sameKey := func(a, b Object) bool { return a.Key == b.Key }
+	if !slices.EqualFunc(listings[0], listings[1], sameKey) {
+		return nil, fmt.Errorf("two listings of %s disagree: an experiment changed meanwhile, or the store's listings cannot be trusted", docsPrefix)
+	}
+	all := map[string][]string{}
+	for _, o := range listings[0] {
+		name, doc, _ := strings.Cut(strings.TrimPrefix(o.Key, docsPrefix), "/")
+		all[name] = append(all[name], doc)
+	}
+	return all, nil
+}
+
 // DocKey is where a document lies, for links.
 func DocKey(experiment, file string) string { return docsPrefix + experiment + "/" + file }
 

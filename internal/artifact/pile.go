@@ -19,10 +19,16 @@ func (p pile) has(key string) bool {
 	return slices.ContainsFunc(p.objects, func(o Object) bool { return o.Key == key })
 }
 
-// alive says that somebody has held the step since a moment: a holder renews its
-// lease all the time.
-func (p pile) alive(since time.Time) bool {
-	return slices.ContainsFunc(p.objects, func(o Object) bool { return isLease(o.Key) && !o.Modified.Before(since) })
+// whole says whether all files that a manifest names are there with their sizes.
+func (p pile) whole(m Manifest) bool {
+	sizes := make(map[string]int64, len(p.objects))
+	for _, o := range p.objects {
+		sizes[o.Key] = o.Size
+	}
+	return !slices.ContainsFunc(m.Files, func(f File) bool {
+		size, there := sizes[f.Object]
+		return !there || size != f.Size
+	})
 }
 
 // doomed lists what may go: the manifest first, if it may, so that what is left

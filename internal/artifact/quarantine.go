@@ -93,19 +93,47 @@ func (s Steps) undo(ctx context.Context, id experiment.StepID) error {
 // asides are the attempts that were set aside, by step.
 type asides map[string][]string
 
-// asides lists the quarantine.
-func (s Steps) asides(ctx context.Context) (asides, error) {
-	listed, err := s.Store.List(ctx, quarantinePrefix)
+// Unreadable finds the manifests that cannot be read as such, also of steps that no
+// experiment refers to.
+func (s Steps) Unreadable(ctx context.Context) (map[experiment.StepID]error, error) {
+	listed, err := s.Store.List(ctx, stepsPrefix)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find unreadable manifests: %w", err)
 	}
+	found := map[experiment.StepID]error{}
+	for _, o := range listed {
+		_, id, ok := stepOf(o.Key)
+		if !ok || o.Key != manifestKey(id) {
+			continue
+		}
+		body, err := get(ctx, s.Store, o.Key)
+		if errors.Is(err, ErrNotFound) { // gone since it was listed
+			continue
+		}
+		if err == nil {
+			_, err = decodeManifest(id, body)
+		}
+		if _, damaged := errors.AsType[*CorruptError](err); damaged {
+			found[id] = err
+		} else if err != nil {
+			return nil, fmt.Errorf("find unreadable manifests: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// asidesIn finds the manifests that were set aside in a listing of the quarantine.
+func asidesIn(listed []Object) asides {
 	all := asides{}
 	for _, o := range listed {
+		if strings.HasPrefix(o.Key, sweptPrefix) {
+			continue
+		}
 		folder := strings.TrimSuffix(strings.TrimPrefix(o.Key, quarantinePrefix), "/"+manifestFile)
 		step := strings.TrimSuffix(folder, lastPart(folder))
 		all[step] = append(all[step], lastPart(folder))
 	}
-	return all, nil
+	return all
 }
 
 // keeps says whether an object belongs to an attempt that was set aside. Where a

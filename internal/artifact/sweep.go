@@ -21,13 +21,17 @@ const (
 	SweptUnreferenced = "unreferenced" // of a step that no experiment refers to
 	SweptCheck        = "check"        // left by a check of the store that was killed
 	SweptUpload       = "upload"       // begun and never finished
+	SweptQuarantine   = "quarantine"   // swept before, and its time in quarantine is over
 )
 
 // SweepOptions say what may go.
 type SweepOptions struct {
 	// Older is the grace: what is younger stays, and so does all of a step whose
 	// lease was renewed since. Ages are by the store's own clock.
-	Older  time.Duration
+	Older time.Duration
+	// Keep is how long what was swept stays in quarantine, from where Restore brings
+	// it back. 0 deletes at once and empties the quarantine.
+	Keep   time.Duration
 	DryRun bool
 	// Referenced is the set of steps that experiments refer to. Where it is not
 	// nil, steps outside it are swept too, done or not, with their checkpoints.
@@ -41,8 +45,21 @@ type Swept struct {
 	Objects int          `json:"objects"`
 	Bytes   int64        `json:"bytes"` // without unfinished uploads, whose size is not known
 	Reasons []SweptCount `json:"reasons"`
-	// Damaged are steps that were left alone because their manifest cannot be read.
-	Damaged []string `json:"damaged"`
+	// Aside names the part of the quarantine that took what could be needed after all,
+	// for Restore; empty if nothing went there. Until says how long it stays.
+	Aside string     `json:"aside,omitempty"`
+	Until *time.Time `json:"until,omitempty"`
+	// Purged left the quarantine for good, after its time there.
+	Purged SweptCount `json:"purged"`
+	// Full says that the store had no room for the quarantine: what would have gone
+	// there was deleted at once.
+	Full bool `json:"full,omitempty"`
+	// Held are steps that were left for the next sweep: a full store takes no note
+	// that they are taken over from an attempt that may come back.
+	Held []string `json:"held,omitempty"`
+	// Incomplete are steps that were left alone because files that their manifests
+	// name are missing or have another size.
+	Incomplete []string `json:"incomplete,omitempty"`
 }
 
 // SweptCount is one reason's share.
@@ -60,18 +77,40 @@ type UploadSweeper interface {
 	SweepUploads(ctx context.Context, before time.Time) (int, error)
 }
 
+// Clock is a store that says what time it is without a write.
+type Clock interface {
+	Now(ctx context.Context) (time.Time, error)
+}
+
+// UnreadableError says that manifests cannot be read, so nothing was swept: what they
+// name is not known, and a store that shows one damaged may show others so.
+type UnreadableError struct{ Steps []string }
+
+// Error says what to do.
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("nothing was swept, since %d manifests cannot be read: %s; restore them, or set them aside with `starter artifacts verify --repair`",
+		len(e.Steps), strings.Join(e.Steps, ", "))
+}
+
 // Sweep removes what nothing can need any more. It never touches what a manifest
 // names, unless the step is not referenced, nor what was set aside by Quarantine,
-// nor documents. An attempt that is still at work is safe: its lease is young.
-// One that was stopped for longer than the grace is taken over before its objects
-// go, so that it cannot commit them when it comes back.
+// nor documents. That an object is needed by nothing rests on what is not there, so
+// two complete listings must agree and every manifest must be readable, or nothing
+// goes; and what lay under a step goes to quarantine first.
+//
+// An attempt that is still at work is safe: its lease is young. One that was stopped
+// for longer than the grace is taken over before its objects go, so that it cannot
+// commit them when it comes back.
 func (s Steps) Sweep(ctx context.Context, o SweepOptions) (Swept, error) {
-	now, err := s.storeTime(ctx)
+	now, err := s.storeTime(ctx, o.DryRun)
 	if err != nil {
 		return Swept{}, fmt.Errorf("sweep: %w", err)
 	}
-	b := broom{Steps: s, SweepOptions: o, out: Swept{DryRun: o.DryRun, Before: now.Add(-o.Older)}, counts: map[string]*SweptCount{}}
-	err = errors.Join(b.sweepSteps(ctx), b.sweepChecks(ctx), b.sweepUploads(ctx))
+	b := broom{Steps: s, SweepOptions: o, now: now, out: Swept{DryRun: o.DryRun, Before: now.Add(-o.Older)}, counts: map[string]*SweptCount{}}
+	plan, err := b.plan(ctx)
+	if err == nil {
+		err = b.carryOut(ctx, plan)
+	}
 	for _, reason := range slices.Sorted(maps.Keys(b.counts)) {
 		b.out.Reasons = append(b.out.Reasons, *b.counts[reason])
 	}
@@ -82,10 +121,18 @@ func (s Steps) Sweep(ctx context.Context, o SweepOptions) (Swept, error) {
 }
 
 // storeTime asks the store what time it is: the age of an object is a difference
-// of its times, whatever the clock of this machine says.
-func (s Steps) storeTime(ctx context.Context) (now time.Time, err error) {
+// of its times, whatever the clock of this machine says. The time of an object that
+// was just put is the surest; a full store, and one that may not be changed, is asked.
+func (s Steps) storeTime(ctx context.Context, look bool) (now time.Time, err error) {
+	clock, tells := s.Store.(Clock)
+	if look && tells {
+		return clock.Now(ctx)
+	}
 	key := checksPrefix + rand.Text()
 	if err := s.Store.Put(ctx, key, strings.NewReader("what time is it?\n")); err != nil {
+		if tells && ctx.Err() == nil {
+			return clock.Now(ctx)
+		}
 		return now, err
 	}
 	defer func() { err = errors.Join(err, s.Store.Delete(ctx, key)) }()
@@ -105,30 +152,15 @@ const checksPrefix = "checks/"
 type broom struct {
 	Steps
 	SweepOptions
+	now    time.Time // by the store's clock
 	out    Swept
 	counts map[string]*SweptCount
 }
 
-func (b *broom) sweepSteps(ctx context.Context) error {
-	aside, err := b.asides(ctx)
-	if err != nil {
-		return err
-	}
-	listed, err := b.Store.List(ctx, stepsPrefix)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for len(listed) > 0 {
-		prefix, id, ok := stepOf(listed[0].Key)
-		n := 1
-		for n < len(listed) && ok && strings.HasPrefix(listed[n].Key, prefix) {
-			n++
-		}
-		if ok {
-			errs = append(errs, b.sweepStep(ctx, pile{id: id, objects: listed[:n], aside: aside}))
-		}
-		listed = listed[n:]
+func (b *broom) carryOut(ctx context.Context, p plan) error {
+	errs := []error{b.purge(ctx, p.purge), b.sweepChecks(ctx), b.sweepUploads(ctx)} // first what makes room
+	for _, d := range p.steps {
+		errs = append(errs, b.sweepStep(ctx, d))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -136,62 +168,38 @@ func (b *broom) sweepSteps(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// stepOf is the step that an object lies under.
-func stepOf(key string) (prefix string, id experiment.StepID, ok bool) {
-	parts := strings.SplitN(key, "/", 4)
-	if len(parts) < 4 || parts[0]+"/" != stepsPrefix {
-		return "", id, false
-	}
-	id = experiment.StepID{Kind: parts[1], Key: parts[2]}
-	return stepPrefix(id), id, true
-}
-
-// doomed is an object that may go, and why.
-type doomed struct {
-	Object
-	why string
-}
-
-func (b *broom) sweepStep(ctx context.Context, p pile) error {
-	if p.alive(b.out.Before) {
-		return nil
-	}
-	m, done, err := b.manifestOf(ctx, p)
-	if _, damaged := errors.AsType[*CorruptError](err); damaged {
-		b.out.Damaged = append(b.out.Damaged, p.id.Kind+"/"+p.id.Key)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	unreferenced := b.Referenced != nil && !b.Referenced[p.id]
-	list := p.doomed(b.out.Before, m, done, unreferenced)
-	if len(list) == 0 {
-		return nil
-	}
-	if !done && !b.DryRun {
-		if free, err := b.fence(ctx, p.id); err != nil || !free {
-			return err
-		}
-	}
+// purge deletes what has been in quarantine for long enough.
+func (b *broom) purge(ctx context.Context, objects []Object) error {
 	var errs []error
-	for _, d := range list {
-		errs = append(errs, b.remove(ctx, d))
+	for _, o := range objects {
+		if err := b.delete(ctx, o.Key); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		b.out.Purged.Reason = SweptQuarantine
+		b.out.Purged.Objects++
+		b.out.Purged.Bytes += o.Size
 	}
 	return errors.Join(errs...)
 }
 
-// manifestOf reads a step's manifest, if it has one, and believes what it names.
-func (b *broom) manifestOf(ctx context.Context, p pile) (Manifest, bool, error) {
-	if !p.has(manifestKey(p.id)) {
-		return Manifest{}, false, nil
+// sweepStep takes a step's garbage away. A step that is not done is taken over first.
+func (b *broom) sweepStep(ctx context.Context, s doomedStep) error {
+	if !s.done && !b.DryRun {
+		free, err := b.fence(ctx, s.id)
+		if errors.Is(err, ErrFull) {
+			b.out.Held = append(b.out.Held, s.id.Kind+"/"+s.id.Key)
+			return nil
+		}
+		if err != nil || !free {
+			return err
+		}
 	}
-	body, err := get(ctx, b.Store, manifestKey(p.id))
-	if err != nil {
-		return Manifest{}, false, err
+	var errs []error
+	for _, d := range s.list {
+		errs = append(errs, b.setAside(ctx, d))
 	}
-	m, err := decodeManifest(p.id, body)
-	return m, err == nil, err
+	return errors.Join(errs...)
 }
 
 // fence takes a step over from a holder that was stopped. It is not free when
@@ -201,18 +209,49 @@ func (b *broom) fence(ctx context.Context, id experiment.StepID) (free bool, err
 	if err != nil || c.token == 0 {
 		return err == nil, err
 	}
+	if c.end != nil { // ended already, which needs no write
+		return c.end.Manifest == nil, nil
+	}
 	end, err := b.putEnd(ctx, id, leaseEnd{Token: c.token, How: endTaken, By: "gc"})
 	return err == nil && end.Manifest == nil, err
 }
 
-func (b *broom) remove(ctx context.Context, d doomed) error {
+// setAside moves an object to quarantine. A store without room for that gets rid of it.
+func (b *broom) setAside(ctx context.Context, d doomed) error {
+	if b.Keep <= 0 || b.out.Full {
+		return b.remove(ctx, d)
+	}
+	moment := b.now.Format(momentLayout)
 	if !b.DryRun {
-		if err := b.Store.Delete(ctx, d.Key); err != nil {
+		err := b.Store.Copy(ctx, d.Object, sweptKey(moment, d.Key))
+		switch {
+		case errors.Is(err, ErrNotFound): // gone since it was listed
+			return nil
+		case errors.Is(err, ErrFull):
+			b.out.Full = true
+			return b.remove(ctx, d)
+		case err != nil:
 			return err
 		}
 	}
+	until := b.now.Add(b.Keep)
+	b.out.Aside, b.out.Until = moment, &until
+	return b.remove(ctx, d)
+}
+
+func (b *broom) remove(ctx context.Context, d doomed) error {
+	if err := b.delete(ctx, d.Key); err != nil {
+		return err
+	}
 	b.count(d.why, 1, d.Size)
 	return nil
+}
+
+func (b *broom) delete(ctx context.Context, key string) error {
+	if b.DryRun {
+		return nil
+	}
+	return b.Store.Delete(ctx, key)
 }
 
 func (b *broom) count(why string, objects int, bytes int64) {

@@ -161,20 +161,6 @@ func TestCheckpointsOfAStepThatIsNotDoneStay(t *testing.T) {
 	}
 }
 
-func TestADamagedManifestIsLeftAlone(t *testing.T) {
-	store := artifacttest.NewMemory()
-	litter(t, store)
-	store.Corrupt(trainManifest)
-	if err := store.Put(t.Context(), trainManifest, strings.NewReader("torn")); err != nil {
-		t.Fatal(err)
-	}
-	store.Age(2 * day)
-	swept := sweep(t, over(store), artifact.SweepOptions{Referenced: map[experiment.StepID]bool{}})
-	if len(swept.Damaged) != 1 || reasons(swept)[artifact.SweptUnnamed] != 0 {
-		t.Errorf("swept %+v", swept)
-	}
-}
-
 func TestADamagedStepIsFoundSetAsideAndDoneAgain(t *testing.T) {
 	for name, harm := range map[string]func(*artifacttest.Memory, string){
 		"a flipped bit":    func(m *artifacttest.Memory, key string) { m.Corrupt(key) },

@@ -124,9 +124,9 @@ func (s *site) nothingLeft(d *diary) {
 		into *swept
 		args []string
 	}{
-		{&before, []string{"gc", "--older", "1m", "--dry-run"}},
-		{&now, []string{"gc", "--older", "1m"}},
-		{&after, []string{"gc", "--older", "1m", "--dry-run"}},
+		{&before, []string{"gc", "--older", "1m", "--quarantine", "0s", "--dry-run"}},
+		{&now, []string{"gc", "--older", "1m", "--quarantine", "0s"}},
+		{&after, []string{"gc", "--older", "1m", "--quarantine", "0s", "--dry-run"}},
 	} {
 		if !s.ask(step.into, step.args...) {
 			s.t.Fatalf("starter %s does not answer", strings.Join(step.args, " "))

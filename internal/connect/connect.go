@@ -169,13 +169,23 @@ func (s Settings) Dial(ctx context.Context, logger *slog.Logger) (client.Client,
 	return temporalclient.Dial(ctx, t)
 }
 
-// Store opens the artifact store and checks that it can be used.
+// Store opens the artifact store for work and checks that it takes writes.
 func (s Settings) Store(ctx context.Context) (*s3.Store, error) {
 	store, err := s3.Open(ctx, s.S3)
 	if err != nil {
 		return nil, err
 	}
 	return store, store.Check(ctx)
+}
+
+// Reader opens the artifact store for those who look, and checks by reading alone: a
+// full store, and one that these credentials may not write, can be read.
+func (s Settings) Reader(ctx context.Context) (*s3.Store, error) {
+	store, err := s3.Open(ctx, s.S3)
+	if err != nil {
+		return nil, err
+	}
+	return store, store.CheckReads(ctx)
 }
 
 // Export puts what leads to the artifact store into this process's environment, as

@@ -114,6 +114,26 @@ func (s *suite) listTellsSizeAndTime() {
 	}
 }
 
+func (s *suite) aCopyIsWhatWasCopied() {
+	for _, size := range []int{0, 1234, 1 << 20} {
+		name := fmt.Sprintf("copied/%d_A=b.bin", size)
+		s.mustPut(name, noise(name, size))
+		from := artifact.Object{Key: s.key(name), Size: int64(size)}
+		if err := s.Copy(s.Context(), from, s.key("copy/of/"+name)); err != nil {
+			s.Fatal(err)
+		}
+		for _, key := range []string{name, "copy/of/" + name} {
+			if got := s.mustGet(key); !bytes.Equal(got, noise(name, size)) {
+				s.Errorf("%s is %d other bytes", key, len(got))
+			}
+		}
+	}
+	if err := s.Copy(s.Context(), artifact.Object{Key: s.key("never-put")}, s.key("nowhere")); !errors.Is(err, artifact.ErrNotFound) {
+		s.Errorf("copy of what is not there: %v; want ErrNotFound", err)
+	}
+	s.wantNothingAt("nowhere")
+}
+
 func (s *suite) badKeysAreRefused() {
 	for _, key := range []string{"", "/", "a//b", "/a", "a/", "a/../b", ".", "a b", "ä", "a\x00", strings.Repeat("k", 256), strings.Repeat("k/", 600)} {
 		if err := s.Put(s.Context(), key, strings.NewReader("x")); err == nil {

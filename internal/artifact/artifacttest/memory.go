@@ -149,8 +149,22 @@ func (m *Memory) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
+// Copy implements artifact.Store.
+func (m *Memory) Copy(ctx context.Context, from artifact.Object, to string) error {
+	m.mu.Lock()
+	o, ok := m.objects[from.Key]
+	m.mu.Unlock()
+	if !ok {
+		return fmt.Errorf("copy %s: %w", from.Key, artifact.ErrNotFound)
+	}
+	return m.put(ctx, to, o.content, false)
+}
+
 // Check implements artifact.Store.
 func (m *Memory) Check(ctx context.Context) error { return ctx.Err() }
+
+// Now implements artifact.Clock.
+func (m *Memory) Now(ctx context.Context) (time.Time, error) { return time.Now().UTC(), ctx.Err() }
 
 // URL implements artifact.Store.
 func (m *Memory) URL(key string) string { return "memory://" + key }

@@ -33,6 +33,7 @@ func Run(t *testing.T, open func(t *testing.T) artifact.Store) {
 		{"DeletingTwiceIsFine", (*suite).deletingTwiceIsFine},
 		{"ListIsInKeyOrderAndWhole", (*suite).listIsInKeyOrderAndWhole},
 		{"ListTellsSizeAndTime", (*suite).listTellsSizeAndTime},
+		{"ACopyIsWhatWasCopied", (*suite).aCopyIsWhatWasCopied},
 		{"BadKeysAreRefused", (*suite).badKeysAreRefused},
 		{"OneOfManyWinsAnAbsentKey", (*suite).oneOfManyWinsAnAbsentKey},
 		{"TheWinnerStays", (*suite).theWinnerStays},

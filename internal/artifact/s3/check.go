@@ -14,6 +14,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"floe/internal/artifact"
+	"floe/internal/outage"
 )
 
 // checkTimeout bounds how long a wrong setting can keep a person waiting.
@@ -35,45 +36,56 @@ func (e *UnusableError) Error() string {
 // Unwrap gives the cause.
 func (e *UnusableError) Unwrap() error { return e.cause }
 
-// Check implements artifact.Store. It lists, and writes and deletes a small
-// object under "checks/", so that credentials that may only read and servers
-// that ignore conditions are found before work is done. It takes at most ten
-// seconds; what is wrong is an *UnusableError.
+// Check implements artifact.Store. It proves what work needs: beside all of
+// CheckReads it writes and deletes a small object under "checks/", so that
+// credentials that may only read, a full store, and servers that ignore conditions
+// are found before work is done. It takes at most ten seconds; what is wrong is an
+// *UnusableError.
 func (s *Store) Check(ctx context.Context) error {
+	return s.check(ctx, s.tryReading, s.tryConditions)
+}
+
+// CheckReads is Check for those who only look: it writes nothing, so a full store can
+// be read, also with credentials that may not write.
+func (s *Store) CheckReads(ctx context.Context) error { return s.check(ctx, s.tryReading) }
+
+func (s *Store) check(ctx context.Context, tries ...func(context.Context) error) error {
 	short, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	why, err := s.probe(short)
+	why, err := s.probe(short, tries)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("check artifact store: %w", ctx.Err())
 	case short.Err() != nil:
-		why = fmt.Sprintf("no answer within %s", s.patience)
+		why, err = fmt.Sprintf("no answer within %s", s.patience), outage.Of(s.service, err)
 	}
-	return &UnusableError{Endpoint: s.endpoint, Bucket: s.bucket, Why: why, cause: err}
+	return &UnusableError{Endpoint: s.endpoint, Bucket: s.bucket, Why: why, cause: s.mark(err, err)}
 }
 
 // probe says what cannot be done, and why.
-func (s *Store) probe(ctx context.Context) (why string, err error) {
+func (s *Store) probe(ctx context.Context, tries []func(context.Context) error) (why string, err error) {
 	if err := s.haveCredentials(ctx); err != nil {
-		return "no credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE", err
+		return noCredentials, err
 	}
 	if err := s.reach(ctx); err != nil {
 		return s.describe(ctx, err), err
 	}
-	if err := s.tryConditions(ctx); err != nil {
-		return err.Error(), err
+	for _, try := range tries {
+		if err := try(ctx); err != nil {
+			return err.Error(), err
+		}
 	}
 	return "", nil
 }
 
+const noCredentials = "no credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+
+var errNoCredentials = errors.New("no credentials")
+
 func (s *Store) haveCredentials(ctx context.Context) error {
-	creds := s.client.Options().Credentials
-	if creds == nil {
-		return errors.New("no credentials")
-	}
-	_, err := creds.Retrieve(ctx)
+	_, err := s.keys.Retrieve(ctx)
 	return err
 }
 
@@ -99,10 +111,24 @@ func (s *Store) describe(ctx context.Context, err error) string {
 	return s.why(ctx, err)
 }
 
+// tryReading finds credentials that may list and not read.
+func (s *Store) tryReading(ctx context.Context) error {
+	r, err := s.Get(ctx, checks+rand.Text())
+	switch {
+	case errors.Is(err, artifact.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return errors.Join(errors.New("the server gives an object for a key that was never put"), r.Close())
+}
+
+const checks = "checks/" // where probes lie for a moment; gc sweeps what a kill leaves
+
 // tryConditions proves that of two conditional puts one is refused, and that
 // what was put can be read and deleted.
 func (s *Store) tryConditions(ctx context.Context) (err error) {
-	key, body := "checks/"+rand.Text(), []byte("floe was here\n")
+	key, body := checks+rand.Text(), []byte("floe was here\n")
 	if err := s.PutIfAbsent(ctx, key, body); err != nil {
 		return err
 	}

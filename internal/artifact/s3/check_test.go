@@ -129,7 +129,7 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		name, endpoint, bucket, access, want string
 	}{
 		{"nothing listens", nobody(t), "floe", own, "nothing listens there"},
-		{"the secret is wrong", real.S3, "floe", own, "the secret key is not the one of this access key (SignatureDoesNotMatch"},
+		{"the secret is wrong", real.S3, "floe", own, "the secret key is not the one of this access key, or a proxy on the way alters headers that are signed (SignatureDoesNotMatch"},
 		{"the access key is unknown", real.S3, "floe", "NOBODY", "the server does not know this access key (InvalidAccessKeyId"},
 		{"Temporal answers", "http://" + real.Temporal, "floe", own, "what answers there is no S3 server"},
 		{"the Web UI answers", real.UI, "floe", own, "what answers there is no S3 server"},

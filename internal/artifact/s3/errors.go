@@ -5,12 +5,16 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
+
+	"floe/internal/artifact"
 )
 
 var errNoS3 = errors.New("what answers there is no S3 server")
@@ -29,7 +33,15 @@ func (s *Store) failed(ctx context.Context, doing, key string, err error) error 
 	if err == nil {
 		return nil
 	}
-	return &opError{fmt.Sprintf("%s %s: %s", doing, s.URL(key), s.why(ctx, err)), ended(ctx, err)}
+	cause := ended(ctx, err)
+	if isFull(err) {
+		cause = errors.Join(artifact.ErrFull, cause)
+	}
+	said := &opError{fmt.Sprintf("%s %s: %s", doing, s.URL(key), s.why(ctx, err)), cause}
+	if ctx.Err() != nil { // whatever broke because of it
+		return said
+	}
+	return s.mark(err, said)
 }
 
 // ended makes sure that errors.Is finds the end of the context, whatever broke
@@ -46,9 +58,8 @@ var meanings = map[string]string{
 	"NoSuchBucket":                 "there is no such bucket",
 	"InvalidBucketName":            "this cannot be the name of a bucket",
 	"InvalidAccessKeyId":           "the server does not know this access key",
-	"SignatureDoesNotMatch":        "the secret key is not the one of this access key",
+	"SignatureDoesNotMatch":        "the secret key is not the one of this access key, or a proxy on the way alters headers that are signed",
 	"InvalidToken":                 "the session token is wrong",
-	"ExpiredToken":                 "the credentials have expired",
 	"AccessDenied":                 "these credentials may not do this",
 	"RequestTimeTooSkewed":         "the clock of this machine is wrong",
 	"AuthorizationHeaderMalformed": "the region is wrong",
@@ -57,6 +68,8 @@ var meanings = map[string]string{
 	"SlowDown":                     "the server asks for fewer requests",
 	"EntityTooLarge":               "the object is too large for the server",
 	"QuotaExceeded":                "the quota is used up",
+	"XMinioStorageFull":            "the store is full",
+	"InsufficientStorage":          "the store is full",
 }
 
 // why says what is behind an error of the SDK.
@@ -65,12 +78,19 @@ func (s *Store) why(ctx context.Context, err error) string {
 		return ctx.Err().Error()
 	}
 	if text := answered(err); text != "" {
+		if slices.Contains(expired, code(err)) {
+			return s.keys.whenExpired() + " (" + text + ")"
+		}
 		return text
 	}
-	if text := unreachable(err); text != "" {
+	switch text := unreachable(err); {
+	case text == "":
+		return innermost(err)
+	case s.away(err): // the outage names the endpoint
+		return text
+	default:
 		return text + " (endpoint " + s.endpoint + ")"
 	}
-	return innermost(err)
 }
 
 // answered explains an error that the server sent.
@@ -102,7 +122,9 @@ func unreachable(err error) string {
 	case errors.As(err, &dns):
 		return fmt.Sprintf("no host is named %s", dns.Name)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nothing listens there"
+		return "connection refused, nothing listens there"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection broke"
 	case errors.As(err, &authority):
 		return "the server's certificate is of an authority that is not trusted; name it in AWS_CA_BUNDLE"
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):

@@ -13,3 +13,9 @@ func (s *Store) Region() string { return s.client.Options().Region }
 
 // Unreachable explains errors that a test on one machine cannot provoke.
 var Unreachable = unreachable
+
+// SetPage shortens the pages of listings.
+func (s *Store) SetPage(keys int32) { s.page = keys }
+
+// SetCopies lets small objects be copied as large ones are.
+func (s *Store) SetCopies(atOnce, part int64) { s.copyAtOnce, s.copyPart = atOnce, part }

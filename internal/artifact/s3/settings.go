@@ -131,4 +131,5 @@ func (s Settings) client(o *awss3.Options) {
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	}
 	o.DisableLogOutputChecksumValidationSkipped = true
+	o.APIOptions = append(o.APIOptions, unsignedEncoding)
 }

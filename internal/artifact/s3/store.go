@@ -10,8 +10,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -28,8 +26,13 @@ const conflicts = 8
 type Store struct {
 	client   *awss3.Client
 	bucket   string
-	endpoint string        // for people
+	endpoint string // for people
+	service  string // what does not answer in an outage
+	keys     *keys
 	patience time.Duration // of Check
+	page     int32         // keys on a page of a listing; 0 leaves it to the server
+
+	copyAtOnce, copyPart int64 // bytes
 }
 
 var (
@@ -46,7 +49,9 @@ func Open(ctx context.Context, s Settings) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open artifact store: %w", err)
 	}
-	client := awss3.NewFromConfig(cfg, s.client)
+	k := s.newKeys(cfg.Credentials)
+	cfg.Credentials = k
+	client := awss3.NewFromConfig(cfg, s.client, k.renewed)
 	o := client.Options()
 	if err := checkEndpoint(aws.ToString(o.BaseEndpoint)); err != nil {
 		return nil, fmt.Errorf("open artifact store: %w", err)
@@ -54,11 +59,11 @@ func Open(ctx context.Context, s Settings) (*Store, error) {
 	if o.Region == "" {
 		return nil, errors.New("open artifact store: no region; name it in the settings, in AWS_REGION or in the profile, or name the endpoint of another store than AWS")
 	}
-	endpoint := aws.ToString(o.BaseEndpoint)
+	endpoint, service := aws.ToString(o.BaseEndpoint), "S3 at "+aws.ToString(o.BaseEndpoint)
 	if endpoint == "" {
-		endpoint = "of AWS in " + o.Region
+		endpoint, service = "of AWS in "+o.Region, "S3 of AWS in "+o.Region
 	}
-	return &Store{client: client, bucket: s.Bucket, endpoint: endpoint, patience: checkTimeout}, nil
+	return &Store{client: client, bucket: s.Bucket, endpoint: endpoint, service: service, keys: k, patience: checkTimeout, copyAtOnce: copyAtOnce, copyPart: copyPart}, nil
 }
 
 // Put implements artifact.Store. Bodies over 16 MiB go up in parts.
@@ -72,6 +77,7 @@ func (s *Store) Put(ctx context.Context, key string, body io.ReadSeeker) error {
 	}
 	switch {
 	case err != nil:
+		err = bodyError{err}
 	case size > partSize:
 		err = s.putInParts(ctx, key, body, size)
 	default:
@@ -83,7 +89,7 @@ func (s *Store) Put(ctx context.Context, key string, body io.ReadSeeker) error {
 func (s *Store) putWhole(ctx context.Context, key string, body io.Reader, size int64) error {
 	content := make([]byte, size)
 	if _, err := io.ReadFull(body, content); err != nil {
-		return fmt.Errorf("read what to put: %w", err)
+		return bodyError{fmt.Errorf("read what to put: %w", err)}
 	}
 	return s.putObject(ctx, key, content, nil)
 }
@@ -148,29 +154,6 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return o, nil
-}
-
-// List implements artifact.Store.
-func (s *Store) List(ctx context.Context, prefix string) ([]artifact.Object, error) {
-	var all []artifact.Object
-	pages := awss3.NewListObjectsV2Paginator(s.client, &awss3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err == nil && aws.ToString(page.Name) == "" {
-			err = errNoS3
-		}
-		if err != nil {
-			return nil, s.failed(ctx, "list", prefix, err)
-		}
-		for _, o := range page.Contents {
-			all = append(all, artifact.Object{
-				Key: aws.ToString(o.Key), Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified).UTC(),
-			})
-		}
-	}
-	// Not all kinds of bucket list in key order.
-	slices.SortFunc(all, func(a, b artifact.Object) int { return strings.Compare(a.Key, b.Key) })
-	return all, nil
 }
 
 // Delete implements artifact.Store.

@@ -92,7 +92,7 @@ func (u *upload) send(ctx context.Context, body io.Reader) error {
 		}
 		part := buffer[:min(length, u.size-int64(i)*length)]
 		if _, err := io.ReadFull(body, part); err != nil {
-			broken = fmt.Errorf("read what to put: %w", err)
+			broken = bodyError{fmt.Errorf("read what to put: %w", err)}
 			break
 		}
 		group.Go(func() error {
@@ -192,9 +192,9 @@ func (s *Store) CountUploads(ctx context.Context, before time.Time) (int, error)
 // counts them.
 func (s *Store) eachUpload(ctx context.Context, before time.Time, do func(types.MultipartUpload) error) (int, error) {
 	n := 0
-	pages := awss3.NewListMultipartUploadsPaginator(s.client, &awss3.ListMultipartUploadsInput{Bucket: &s.bucket})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	in := &awss3.ListMultipartUploadsInput{Bucket: &s.bucket}
+	for {
+		page, err := s.client.ListMultipartUploads(ctx, in)
 		if err != nil {
 			return n, s.failed(ctx, "list unfinished uploads", "", err)
 		}
@@ -207,6 +207,13 @@ func (s *Store) eachUpload(ctx context.Context, before time.Time, do func(types.
 			}
 			n++
 		}
+		if !aws.ToBool(page.IsTruncated) {
+			return n, nil
+		}
+		key, id := aws.ToString(page.NextKeyMarker), aws.ToString(page.NextUploadIdMarker)
+		if key+id == "" || key == aws.ToString(in.KeyMarker) && id == aws.ToString(in.UploadIdMarker) {
+			return n, s.failed(ctx, "list unfinished uploads", "", distrust("the server says that more follow and not where"))
+		}
+		in.KeyMarker, in.UploadIdMarker = page.NextKeyMarker, page.NextUploadIdMarker
 	}
-	return n, nil
 }
