@@ -125,7 +125,7 @@ var longer = regexp.MustCompile(`(?i)context.?(length|window|size)|maximum (sequ
 	`(prompt|input|request)[^.]{0,60} (is|are) too (long|large)|too large for model|too many (input )?tokens|` +
 	`(input|prompt) token count|must have less than \d+ tokens|inputs.{0,3} tokens \+|reduce the length`)
 
-var excess = regexp.MustCompile(`(?i)exceed|too (long|large|many)|longer|larger|maximum|reduce`)
+var excess = regexp.MustCompile(`(?i)exceed|too (long|large|many)|longer|larger|less than|maximum|reduce|<=`)
 
 func tooLong(said string) bool { return longer.MatchString(said) && excess.MatchString(said) }
 
