@@ -91,17 +91,17 @@ func (e Endpoint) learn(model string, f form) string {
 	learned.by[e.formKey(model)] = f
 	var news []string
 	if f.tokens != before.tokens {
-		news = append(news, fmt.Sprintf("%s, so %s is sent instead", before.tokens, f.tokens))
+		news = append(news, fmt.Sprintf("%s (%s is sent instead)", before.tokens, f.tokens))
 	}
 	for _, field := range f.omit {
 		if !before.omits(field) {
-			news = append(news, field+", so it is not sent")
+			news = append(news, field+" (it is not sent)")
 		}
 	}
 	if len(news) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s refuses %s to model %s", e.host, strings.Join(news, "; "), model)
+	return fmt.Sprintf("%s refuses for model %s: %s", e.host, model, strings.Join(news, ", "))
 }
 
 var refusesField = regexp.MustCompile(`(?i)unsupported|(not|n't|n’t|no longer) support|unrecogni[sz]ed|unknown|unexpected|extra inputs|extra_forbidden|not permitted|not allowed|deprecated|not compatible`)
