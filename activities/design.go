@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 
+	"go.temporal.io/sdk/activity"
+
 	"floe/internal/artifact"
 	"floe/internal/curriculum"
 	"floe/internal/designer"
@@ -42,7 +44,7 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 		}
 		limits.Seed = inputs.Seed
 		limits.Feasible = curriculum.Feasible(e, orders.Training(in.Spec, in.Where.Round+1, experiment.Curriculum{}))
-		limits.Beat = func(note string) { report(0, 1, note) }
+		limits.Beat = noting(ctx, func(note string) { report(0, 1, note) })
 		t, err := designer.Design(ctx, d, in.Spec.Designer, evidence, limits)
 		if err != nil {
 			return nil, err
@@ -53,6 +55,18 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 		return Designed{}, err
 	}
 	return a.designed(ctx, in, m, done)
+}
+
+// noting passes a designer's notes on, and logs each new one once.
+func noting(ctx context.Context, pass func(note string)) func(note string) {
+	last := ""
+	return func(note string) {
+		if note != last {
+			activity.GetLogger(ctx).Info("the designer says", "note", note)
+			last = note
+		}
+		pass(note)
+	}
 }
 
 // ownModel is the experiment's own model that designs, if one does.
@@ -93,10 +107,11 @@ func (a *Activities) designed(ctx context.Context, in DesignInput, m artifact.Ma
 		out.State = StateFallback
 	}
 	if !done.Reused {
-		out.ModelCalls = len(t.Attempts)
+		var served designer.Served
 		for _, c := range t.Attempts {
-			out.ModelTokens += c.PromptTokens + c.CompletionTokens
+			served.Add(c)
 		}
+		out.ModelCalls, out.ModelTokens = served.Calls, served.Tokens
 	}
 	if in.Skip != "" {
 		return out, nil // a person has just said that the curriculum stays

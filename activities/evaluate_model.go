@@ -108,6 +108,7 @@ func (a *Activities) ask(ctx context.Context, in EvaluateInput, m model, tasks [
 			activity.GetLogger(ctx).Warn("the model is asked again after trouble", "wait", wait.String(), "trouble", t.Reason)
 			report(answered, len(tasks), fmt.Sprintf("%s: waits %s after trouble: %s", about, wait, t.Reason))
 		},
+		Noted: func(sentence string) { activity.GetLogger(ctx).Warn(sentence, "asked", about) },
 	})
 	return answers, Asking{use.Server, use.Model, s, tally}, err
 }

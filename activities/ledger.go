@@ -14,9 +14,10 @@ import (
 )
 
 // callDoc begins the names of the documents that hold an experiment's model
-// calls, one document a call. Together they are its ledger: a call counts as soon
-// as it was made, whatever becomes of the attempt, the workflow or the worker that
-// made it, so that no number of retries spends more than the experiment may.
+// calls, one document a call. Together they are its ledger: a call that was served
+// counts as soon as it was made, whatever becomes of the attempt, the workflow or the
+// worker that made it, so that no number of retries spends more than the experiment
+// may. Earlier versions entered calls that were not served too; they count for nothing.
 const callDoc = "model-call-"
 
 // modelCall is one entry of the ledger.
@@ -27,7 +28,7 @@ type modelCall struct {
 }
 
 // purse is what this design may still spend, and the ledger it is entered in: the
-// experiment's limits less all calls that were ever made under its name. Nothing
+// experiment's limits less all calls that were ever served under its name. Nothing
 // else counts calls.
 func (a *Activities) purse(ctx context.Context, in DesignInput) (designer.Limits, error) {
 	made, err := ledger(ctx, a.Steps, in.Spec.Name)
@@ -35,20 +36,17 @@ func (a *Activities) purse(ctx context.Context, in DesignInput) (designer.Limits
 		return designer.Limits{}, err
 	}
 	limits := in.Spec.Limits
-	cost := limits.ModelCost
-	l := designer.Limits{
-		Calls: limits.ModelCalls - len(made), Tokens: limits.ModelTokens,
-		Record: func(call experiment.Attempt) error { return a.enter(ctx, in, call) },
-	}
+	l := designer.Limits{Record: func(call experiment.Attempt) error { return a.enter(ctx, in, call) }}
 	for _, doc := range made {
 		c, err := a.readCall(ctx, in.Spec.Name, doc)
 		if err != nil {
 			return designer.Limits{}, err
 		}
-		l.Tokens -= c.PromptTokens + c.CompletionTokens
-		cost -= c.Cost
+		l.Served.Add(c)
 	}
+	l.Calls, l.Tokens = limits.ModelCalls-l.Served.Calls, limits.ModelTokens-l.Served.Tokens
 	if limits.ModelCost > 0 {
+		cost := limits.ModelCost - l.Served.Cost
 		l.Cost = &cost
 	}
 	return l, nil

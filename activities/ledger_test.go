@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -77,4 +78,31 @@ func TestWithoutABoundOnMoneyThereIsNone(t *testing.T) {
 	if again, err := do(b, b.acts.Design, in); err != nil || !again.Reused || len(s.allowed) != 1 {
 		t.Errorf("a design that is done was asked for again: %+v, %v", again, err)
 	}
+}
+
+// TestCallsThatWereNotServedCountForNothing has a ledger of a version that entered
+// refused connections too.
+func TestCallsThatWereNotServedCountForNothing(t *testing.T) {
+	b := newBench(t)
+	away := &away{}
+	b.acts.Designer = func(experiment.DesignerSpec) (designer.Designer, error) { return away, nil }
+	in := upToDesign(b)
+	in.Spec.Limits.ModelCalls, in.Spec.Limits.ModelTokens, in.Spec.Limits.ModelCost = 3, 1000, 2
+	for range 5 {
+		if _, err := do(b, b.acts.Design, in); err == nil {
+			t.Fatal("want an error")
+		}
+	}
+	if last := away.allowed; last.Calls != 3 || last.Tokens != 1000 || *last.Cost != 2 || last.Served.Calls != 0 {
+		t.Errorf("after 5 calls that were not served: %d calls, %d tokens, %v money are left", last.Calls, last.Tokens, *last.Cost)
+	}
+}
+
+// away is a designer whose endpoint refuses every connection.
+type away struct{ allowed designer.Request }
+
+func (a *away) Propose(_ context.Context, in designer.Request) (designer.Proposal, error) {
+	a.allowed = in
+	err := in.Record(experiment.Attempt{Class: string(designer.ClassUnavailable), Fault: "connection refused"})
+	return designer.Proposal{}, errors.Join(err, &designer.UnavailableError{Reason: "connection refused"})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"floe/internal/ending"
 	"floe/internal/endpoint"
 )
 
@@ -21,6 +22,15 @@ type Answer struct {
 	SpentTokens int64 `json:"spent_tokens,omitempty"`
 	Seed        int   `json:"seed,omitempty"` // as it was sent
 	LatencyMS   int64 `json:"latency_ms,omitempty"`
+	// Unsent are settings that were asked for and that the endpoint does not take, such
+	// as "temperature 0.7".
+	Unsent []string `json:"unsent,omitempty"`
+}
+
+// take is the answer with what a reply says.
+func (a *Answer) take(r endpoint.Reply) {
+	a.Answer, a.Reasoning, a.FinishReason = r.Text, r.Reasoning, r.FinishReason
+	a.PromptTokens, a.CompletionTokens, a.Unsent = r.PromptTokens, r.CompletionTokens, r.Unsent
 }
 
 // Class is how an answer ended. Only ok answers ended because the model had
@@ -34,15 +44,22 @@ const (
 	ClassTruncated Class = "truncated" // ran into the token limit
 	ClassRefused   Class = "refused"   // by the model, or by a filter before or after it
 	ClassEmpty     Class = "empty"     // ended in order, with nothing in it
+	ClassTooLong   Class = "too_long"  // there is none: the prompt is longer than the model takes
+	ClassBroken    Class = "broken"    // broken off by the endpoint; kept by earlier versions, asked again by this one
 )
 
 // Class is the answer's class.
 func (a Answer) Class() Class {
-	switch a.FinishReason {
-	case endpoint.FinishLength:
+	switch ending.Of(a.FinishReason) {
+	case ending.Truncated:
 		return ClassTruncated
-	case endpoint.FinishRefusal, endpoint.FinishFilter:
+	case ending.Refused:
 		return ClassRefused
+	case ending.TooLong:
+		return ClassTooLong
+	case ending.Broken:
+		return ClassBroken
+	case ending.Whole:
 	}
 	if strings.TrimSpace(a.Answer) == "" {
 		return ClassEmpty
@@ -62,6 +79,9 @@ type Tally struct {
 	Truncated        int   `json:"truncated"`
 	Refused          int   `json:"refused"`
 	Empty            int   `json:"empty"`
+	TooLong          int   `json:"too_long,omitempty"`
+	Broken           int   `json:"broken,omitempty"`
+	Unsent           int   `json:"unsent,omitempty"` // answers of any class that were asked without all settings
 	PromptTokens     int64 `json:"prompt_tokens"`
 	CompletionTokens int64 `json:"completion_tokens"`
 	SpentTokens      int64 `json:"spent_tokens"`   // all, calls that broke off included
@@ -81,8 +101,15 @@ func (t *Tally) Count(a Answer, price Price) {
 		t.Refused++
 	case ClassEmpty:
 		t.Empty++
-	default:
+	case ClassTooLong:
+		t.TooLong++
+	case ClassBroken:
+		t.Broken++
+	case ClassOK:
 		t.OK++
+	}
+	if len(a.Unsent) > 0 {
+		t.Unsent++
 	}
 	t.PromptTokens += int64(a.PromptTokens)
 	t.CompletionTokens += int64(a.CompletionTokens)
@@ -97,10 +124,13 @@ func (t Tally) String() string {
 	for _, c := range []struct {
 		n    int
 		what Class
-	}{{t.Truncated, ClassTruncated}, {t.Refused, ClassRefused}, {t.Empty, ClassEmpty}} {
+	}{{t.Truncated, ClassTruncated}, {t.Refused, ClassRefused}, {t.Empty, ClassEmpty}, {t.TooLong, ClassTooLong}, {t.Broken, ClassBroken}} {
 		if c.n > 0 {
 			fmt.Fprintf(&text, ", %d %s", c.n, c.what)
 		}
+	}
+	if t.Unsent > 0 {
+		fmt.Fprintf(&text, ", %d asked without all settings", t.Unsent)
 	}
 	fmt.Fprintf(&text, "; %d tokens", t.SpentTokens)
 	if t.Cost > 0 {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -43,13 +42,16 @@ type Journal interface {
 	Add(ctx context.Context, a Answer) error
 }
 
-// Watch is told how asking goes. Both may be nil; neither is called concurrently.
+// Watch is told how asking goes. Each may be nil; none is called concurrently.
 type Watch struct {
 	// Answered is told of every answer once it is kept, and once before the first.
 	Answered func(done, total int, t Tally)
 	// Waiting is told of trouble before it is waited out, once for all calls that
 	// meet the same.
 	Waiting func(wait time.Duration, t *endpoint.Trouble)
+	// Noted is told, once each, what asking found out about the endpoint and which
+	// settings it does not take.
+	Noted func(sentence string)
 }
 
 // SpentError says that a budget has no room for another call. What is answered
@@ -93,7 +95,8 @@ func (p Plan) ItemSeed(id string) int {
 // Run asks every item that the journal has no answer to, and returns all answers
 // in the order of items. On an error the answers so far stay in the journal, and
 // the tally says how far it came: a *SpentError at the end of a budget, an
-// *endpoint.Trouble inside where the endpoint would not answer.
+// *endpoint.Trouble inside where the endpoint would not answer, marked as an outage
+// (package outage) where it did not serve the call.
 func Run(ctx context.Context, e endpoint.Endpoint, p Plan, items []Item, j Journal, w Watch) ([]Answer, Tally, error) {
 	if err := p.Validate(); err != nil {
 		return nil, Tally{}, err
@@ -102,7 +105,7 @@ func Run(ctx context.Context, e endpoint.Endpoint, p Plan, items []Item, j Journ
 	if err != nil {
 		return nil, Tally{}, err
 	}
-	r := &run{endpoint: e, plan: p, items: items, journal: j, watch: w, answers: make([]*Answer, len(items))}
+	r := &run{endpoint: e, plan: p, items: items, journal: j, watch: w, answers: make([]*Answer, len(items)), noted: map[string]bool{}}
 	if err := j.Load(ctx, func(a Answer) error { return r.take(at, a) }); err != nil {
 		return nil, r.tally, fmt.Errorf("read the answers that are kept: %w", err)
 	}
@@ -129,6 +132,11 @@ type run struct {
 	answers []*Answer  // nil: open
 	tally   Tally
 	told    string // the trouble that was told last
+	noted   map[string]bool
+	served  bool   // some prompt was not too long
+	late    []late // prompts that are said to be too long, before any was served
+	length  string // what the endpoint says of a prompt that is too long
+	spent   error  // a budget has no room for another call
 }
 
 // take counts an answer that was kept before.
@@ -141,6 +149,7 @@ func (r *run) take(at map[string]int, a Answer) error {
 		return fmt.Errorf("the answer to %q was asked with the seed %d; want %d: it is of another plan", a.ID, a.Seed, want)
 	}
 	r.answers[i] = &a
+	r.served = r.served || a.Class() != ClassTooLong
 	r.tally.Count(a, r.plan.Price)
 	return nil
 }
@@ -150,33 +159,40 @@ func (r *run) take(at map[string]int, a Answer) error {
 func (r *run) all(ctx context.Context) error {
 	r.budget = newBudget(r.plan, r.tally)
 	r.progress()
-	calls, ctx := errgroup.WithContext(ctx)
+	calls, going := errgroup.WithContext(ctx)
 	calls.SetLimit(r.plan.Concurrency)
-	var spent error
 	for i := range r.items {
 		if r.answered(i) {
 			continue
 		}
-		most := r.most(i)
-		if ctx.Err() != nil {
+		if going.Err() != nil || r.isOver() {
 			break
 		}
-		if spent = r.budget.hold(most); spent != nil {
-			break
-		}
-		calls.Go(func() error {
-			a, err := r.one(ctx, i)
-			r.budget.settle(most, a)
-			return err
-		})
+		calls.Go(func() error { return r.one(going, i) })
 	}
 	if err := calls.Wait(); err != nil {
 		return err
 	}
-	if ctx.Err() != nil && spent == nil && !r.complete() {
+	if r.spent != nil {
+		return r.spent
+	}
+	if ctx.Err() != nil && !r.complete() {
 		return context.Cause(ctx)
 	}
-	return spent
+	return r.allTooLong()
+}
+
+// over notes that a budget has no room for another call.
+func (r *run) over(spent error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spent = spent
+}
+
+func (r *run) isOver() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.spent != nil
 }
 
 // most is the most that one call for an item can use. Endpoints count a prompt
@@ -187,47 +203,6 @@ func (r *run) most(i int) Answer {
 		prompt += len(m.Content)
 	}
 	return Answer{PromptTokens: prompt, CompletionTokens: r.plan.Request.MaxTokens}
-}
-
-// one asks an item until it is answered, and keeps its answer. What it returns
-// beside an error is what was spent all the same.
-func (r *run) one(ctx context.Context, i int) (Answer, error) {
-	item := r.items[i]
-	q := r.plan.Request
-	q.Messages = append(slices.Clip(q.Messages), endpoint.Message{Role: endpoint.RoleUser, Content: item.Prompt})
-	q.Seed = r.plan.ItemSeed(item.ID)
-	a := Answer{ID: item.ID, Seed: q.Seed}
-	err := r.endpoint.Clock.Persist(ctx, r.plan.Seed+"/"+item.ID, func() *endpoint.Trouble {
-		reply, trouble := r.endpoint.Call(ctx, q)
-		a.SpentTokens += int64(reply.PromptTokens) + int64(reply.CompletionTokens)
-		a.LatencyMS = reply.Latency.Milliseconds()
-		if trouble != nil && trouble.Filtered {
-			a.FinishReason = endpoint.FinishFilter
-			return nil
-		}
-		a.Answer, a.Reasoning, a.FinishReason = reply.Text, reply.Reasoning, reply.FinishReason
-		a.PromptTokens, a.CompletionTokens = reply.PromptTokens, reply.CompletionTokens
-		return trouble
-	}, r.waiting)
-	if err != nil {
-		return a, fmt.Errorf("ask %s: %w", item.ID, err)
-	}
-	// It was paid for: it is kept even where asking has been given up meanwhile.
-	if err := r.journal.Add(context.WithoutCancel(ctx), a); err != nil {
-		return a, fmt.Errorf("keep the answer to %s: %w", item.ID, err)
-	}
-	r.count(i, a)
-	return a, nil
-}
-
-func (r *run) count(i int, a Answer) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.answers[i], r.told = &a, ""
-	r.tally.Count(a, r.plan.Price)
-	if r.watch.Answered != nil {
-		r.watch.Answered(r.tally.Answered, len(r.items), r.tally)
-	}
 }
 
 func (r *run) progress() {

@@ -100,7 +100,8 @@ func ReadFile(ctx context.Context, path string, take func(Answer) error) (err er
 }
 
 // readAnswers reads whole lines and says where they end. An ID that comes twice is
-// a fault: nothing here writes such a file.
+// a fault: nothing here writes such a file. Answers that were broken off, which earlier
+// versions kept, are passed over, so that their items are asked again.
 func readAnswers(ctx context.Context, name string, in io.Reader, take func(Answer) error) (whole int64, err error) {
 	seen := map[string]bool{}
 	r := bufio.NewReaderSize(in, 1<<16)
@@ -116,6 +117,10 @@ func readAnswers(ctx context.Context, name string, in io.Reader, take func(Answe
 			return whole, err
 		}
 		a, err := decodeLine(text)
+		if err == nil && a.Class() == ClassBroken {
+			whole += int64(len(text))
+			continue
+		}
 		if err == nil && seen[a.ID] {
 			err = fmt.Errorf("%q is answered already", a.ID)
 		}

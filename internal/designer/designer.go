@@ -23,7 +23,7 @@ import (
 
 // Version changes whenever the same evidence would give another prompt, or the
 // same reply another curriculum; it is part of a design's key.
-const Version = "2"
+const Version = "3"
 
 // Designer proposes the next curriculum. It may be asked again after an error
 // that is no *FinalError, and stops early when ctx ends.
@@ -44,8 +44,9 @@ type Request struct {
 	// no bound.
 	Calls, Tokens int
 	Cost          *float64
-	// Record keeps a model call as soon as it was made, so that what it cost counts
-	// whatever becomes of this design. Never nil.
+	Served        Served // calls of the experiment before this design
+	// Record keeps a model call that was served as soon as it was made, so that what it
+	// cost counts whatever becomes of this design. Never nil.
 	Record func(experiment.Attempt) error
 	// Beat says that the designer is alive and what it does. Never nil.
 	Beat func(note string)
@@ -90,14 +91,47 @@ type Limits struct {
 	// Cost is the money left to the experiment, in the currency of the endpoint's
 	// prices; nil is no bound.
 	Cost *float64
-	// Record keeps each model call as soon as it was made; its error ends the
-	// design. May be nil.
+	// Served are the experiment's calls so far, for the sentence that a limit is reached.
+	Served Served
+	// Record keeps each model call that was served as soon as it was made; its error
+	// ends the design. May be nil.
 	Record func(experiment.Attempt) error
 	// Feasible says why no task can be drawn from a row, which a legal curriculum
 	// may hold too (see curriculum.Feasible); nil if that cannot happen.
 	Feasible func(experiment.Row) error
 	// Beat is called while a model is being waited for; may be nil.
 	Beat func(note string)
+}
+
+// Served counts model calls that were served: what limits are counted in. A call that
+// an endpoint refused, or that never reached it, is none.
+type Served struct {
+	Calls, Tokens int
+	Cost          float64
+}
+
+// Add counts a call, unless it was not served.
+func (s *Served) Add(a experiment.Attempt) {
+	if WasServed(a) {
+		s.Calls++
+		s.Tokens += a.PromptTokens + a.CompletionTokens
+		s.Cost += a.Cost
+	}
+}
+
+// String is for people.
+func (s Served) String() string {
+	text := fmt.Sprintf("%d calls were served, with %d tokens", s.Calls, s.Tokens)
+	if s.Cost > 0 {
+		text += fmt.Sprintf(", for %.4g", s.Cost)
+	}
+	return text
+}
+
+// WasServed says whether a model call was served, or may have been: one that brought
+// no reply and used no tokens was not.
+func WasServed(a experiment.Attempt) bool {
+	return a.Class != string(ClassUnavailable) || a.PromptTokens+a.CompletionTokens > 0
 }
 
 // Outcomes of a design, as in Transcript.Outcome.
@@ -151,7 +185,7 @@ func newRequest(spec experiment.DesignerSpec, e Evidence, l Limits) (Request, []
 		Spec: spec, Space: e.Space, Shown: shown, Prompt: prompt,
 		Reader: NewReader(e.Space, e.current().Curriculum, spec.Missing),
 		Seed:   l.Seed + "/round " + strconv.Itoa(e.Round),
-		Calls:  l.Calls, Tokens: l.Tokens, Cost: l.Cost, Record: l.record(), Beat: l.beat(),
+		Calls:  l.Calls, Tokens: l.Tokens, Cost: l.Cost, Served: l.Served, Record: l.record(), Beat: l.beat(),
 	}, sections, nil
 }
 

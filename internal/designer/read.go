@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"floe/internal/ending"
 	"floe/internal/env"
 	"floe/internal/experiment"
 )
@@ -29,6 +30,10 @@ const (
 	ClassAmbiguous  Class = "ambiguous"    // two different answers
 	ClassTruncated  Class = "truncated"    // cut off by the token limit
 	ClassDeclined   Class = "declined"     // the model would not
+	ClassBroken     Class = "broken_off"   // cut by trouble at the endpoint
+
+	// ClassUnavailable marks a model call that brought no reply to read.
+	ClassUnavailable Class = "unavailable"
 )
 
 // Usable says whether a reply of this class gave a curriculum.
@@ -53,7 +58,6 @@ const (
 )
 
 // mostText bounds what is searched for an answer, which has under 2 KiB.
-// mostText bounds what is looked at.
 const mostText = 256 << 10
 
 // What becomes of a size that a reply leaves out, as in DesignerSpec.Missing.
@@ -94,8 +98,7 @@ func Read(reply, finishReason string, space env.Space, previous experiment.Curri
 }
 
 // Read understands a reply, or says why it cannot be used. finishReason is the
-// endpoint's: "length" means that the reply was cut off, "content_filter" and
-// "refusal" that the model would not answer.
+// endpoint's; package ending knows what it means.
 //
 // It takes the text after the last </think>, in it the last fenced block that
 // says something about sizes, or bare YAML or JSON. It never guesses: where two
@@ -115,11 +118,14 @@ func (r Reader) Read(reply, finishReason string) Reading {
 }
 
 func (r Reader) read(text, finishReason string, line int, t *trace) Reading {
-	switch finishReason {
-	case "length", "max_tokens":
+	switch ending.Of(finishReason) {
+	case ending.Truncated:
 		return refuse(ClassTruncated, "the answer was cut off at the token limit; be shorter")
-	case "content_filter", "refusal":
+	case ending.Refused:
 		return refuse(ClassDeclined, "no curriculum was given (%s)", finishReason)
+	case ending.Broken, ending.TooLong:
+		return refuse(ClassBroken, "the answer was broken off (%s); give all of it", finishReason)
+	case ending.Whole:
 	}
 	switch {
 	case text == "":

@@ -10,8 +10,8 @@ import (
 
 // Aside makes a request to the endpoint's server that is no question, such as GET
 // /v1/models: below the base URL without its /v1, and with the same key, user and
-// query as questions have. Texts that come back are for Scrub before anybody sees
-// them, and redirects are not to be followed.
+// query as questions have. Texts that come back need Scrub before they are
+// shown, and redirects are not to be followed.
 func (e Endpoint) Aside(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
 	u, err := url.Parse(strings.TrimSuffix(e.base, "/v1") + path)
 	if err != nil || u.Host == "" {
@@ -21,11 +21,8 @@ func (e Endpoint) Aside(ctx context.Context, method, path string, body []byte) (
 	if err != nil {
 		return nil, errURL
 	}
-	if e.key != "" {
-		r.Header.Set("Authorization", "Bearer "+e.key)
-	}
 	own := r.URL.RawQuery
-	e.prepare(r)
+	e.authorize(r)
 	if own != "" {
 		r.URL.RawQuery = strings.Trim(own+"&"+e.query, "&")
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
 
+	"floe/internal/ending"
 	"floe/internal/experiment"
 )
 
@@ -17,14 +17,6 @@ import (
 const (
 	RoleUser      = openai.ChatMessageRoleUser
 	RoleAssistant = openai.ChatMessageRoleAssistant
-)
-
-// Reasons to end a reply, as the protocol names them; FinishRefusal is ours, for
-// a message that is nothing but a refusal.
-const (
-	FinishLength  = string(openai.FinishReasonLength)
-	FinishFilter  = string(openai.FinishReasonContentFilter)
-	FinishRefusal = "refusal"
 )
 
 // Message is one turn of a conversation.
@@ -53,41 +45,58 @@ type Reply struct {
 	Request, Response string
 	Text              string // as the model wrote it, or its refusal
 	Reasoning         string
-	FinishReason      string
+	FinishReason      string // as the endpoint says, or one of package ending's
 	// Tokens as the endpoint counts them. Where it counts none they are estimated,
-	// also for a call that broke after the endpoint had begun: it may be charged.
+	// also for a call that broke after the endpoint had begun: it may be charged. A
+	// call that was not served has none.
 	PromptTokens     int
 	CompletionTokens int    // reasoning included
 	Server           string // what answered, as it named itself: model, fingerprint, Server header
 	At               time.Time
 	Latency          time.Duration
+	Unsent           []string // settings that were asked for and that the endpoint does not take, such as "temperature 0.7"
+	Learned          string   // a sentence, if this call found out which settings the endpoint takes
 }
 
-// Call asks once.
+// Call asks once. Where the endpoint refuses a setting that not every model takes, the
+// question is put again without it.
 func (e Endpoint) Call(ctx context.Context, r Request) (Reply, *Trouble) {
 	ctx, cancel := context.WithTimeout(ctx, e.Clock.Call)
 	defer cancel()
-	x := &exchange{endpoint: e, fields: r.fields()}
 	start := e.Clock.Now()
-	resp, err := e.client(x).CreateChatCompletion(ctx, openai.ChatCompletionRequest{Model: r.Model, Messages: r.messages()})
-	reply := Reply{
-		Request: e.Scrub(string(x.request)), Response: e.scrubBody(string(x.response)),
-		Server: e.Scrub(signature(resp, x.server)), At: start, Latency: e.Clock.Now().Sub(start),
+	f, first := e.form(r.Model), true
+	for {
+		reply, x, trouble := e.once(ctx, r, f)
+		if next, ok := f.without(e, r, x); ok {
+			f, first = next, false
+			continue
+		}
+		if trouble == nil {
+			reply.Unsent = f.unsent(r)
+			if !first {
+				reply.Learned = e.learn(r.Model, f)
+			}
+		}
+		reply.At, reply.Latency = start, e.Clock.Now().Sub(start)
+		return reply, trouble
 	}
-	trouble := e.judge(r, x, len(resp.Choices), err)
-	switch {
-	case trouble == nil:
-		e.fill(&reply, resp)
-	case x.begun():
-		reply.PromptTokens, reply.CompletionTokens = Estimate(reply.Request), Estimate(reply.Response)
-	}
-	return reply, trouble
 }
 
-// signature joins what a server said of itself.
-func signature(resp openai.ChatCompletionResponse, server string) string {
-	said := slices.DeleteFunc([]string{resp.Model, resp.SystemFingerprint, server}, func(s string) bool { return s == "" })
-	return strings.Join(said, " · ")
+// once asks in one form.
+func (e Endpoint) once(ctx context.Context, r Request, f form) (Reply, *exchange, *Trouble) {
+	x := e.exchange(ctx, r, f)
+	got, trouble := e.judge(r, x)
+	reply := Reply{
+		Request: e.Scrub(string(x.request)), Response: e.scrubBody(string(x.response)),
+		Server: e.Scrub(strings.Join(present(got.model, got.fingerprint, x.server), " · ")),
+	}
+	switch {
+	case trouble == nil:
+		e.fill(&reply, got)
+	case trouble.Served:
+		reply.PromptTokens, reply.CompletionTokens = got.tokens(Estimate(reply.Request), Estimate(reply.Response))
+	}
+	return reply, x, trouble
 }
 
 func (r Request) messages() []openai.ChatCompletionMessage {
@@ -99,10 +108,15 @@ func (r Request) messages() []openai.ChatCompletionMessage {
 }
 
 // fields are the settings that must reach the endpoint exactly. The client
-// library drops zeros, and a temperature of 0 with them, so the exchange writes
-// them into the body.
-func (r Request) fields() map[string]any {
-	fields := map[string]any{"seed": r.Seed}
+// library's type drops zeros, and a temperature of 0 with them, so they are written
+// into the body.
+func (r Request) fields(f form) map[string]any {
+	fields := map[string]any{f.tokens: r.MaxTokens}
+	for name, value := range r.optional() {
+		if !f.omits(name) {
+			fields[name] = value
+		}
+	}
 	if len(r.Stop) > 0 {
 		fields["stop"] = r.Stop
 	}
@@ -114,27 +128,7 @@ func (r Request) fields() map[string]any {
 			"type": "json_schema", "json_schema": map[string]any{"name": "reply", "strict": true, "schema": r.Schema},
 		}
 	}
-	if fixedSampling(r.Model) {
-		fields["max_completion_tokens"] = r.MaxTokens
-		return fields
-	}
-	fields["max_tokens"] = r.MaxTokens
-	fields["temperature"] = r.Temperature
-	if r.TopP > 0 {
-		fields["top_p"] = r.TopP
-	}
 	return fields
-}
-
-// fixedSampling says whether a model is one of OpenAI's that take
-// max_completion_tokens instead of max_tokens, and no temperature.
-func fixedSampling(model string) bool {
-	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
-		if strings.HasPrefix(model, prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 // Seed is a name's seed as endpoints take it: 31 bits, which all of them do.
@@ -143,65 +137,18 @@ func Seed(name string) int {
 	return int(binary.LittleEndian.Uint32(s[:4]) >> 1)
 }
 
-// Estimate counts a text's tokens where nobody else does: four bytes each, the
+// Estimate counts a text's tokens where the endpoint does not: four bytes each, the
 // usual rule for English.
 func Estimate(text string) int { return (len(text) + 3) / 4 }
 
-// fill takes a reply apart. Where the endpoint counts no tokens they are
+// fill takes over a whole reply. Where the endpoint counts no tokens they are
 // estimated, so that budgets hold all the same.
-func (e Endpoint) fill(r *Reply, resp openai.ChatCompletionResponse) {
-	choice := resp.Choices[0]
-	r.Text = e.Scrub(content(choice.Message))
-	r.Reasoning = e.Scrub(reasoning(r.Response))
-	r.FinishReason = string(choice.FinishReason)
-	if r.Text == "" && choice.Message.Refusal != "" {
-		r.Text, r.FinishReason = e.Scrub(choice.Message.Refusal), FinishRefusal
+func (e Endpoint) fill(r *Reply, got reading) {
+	r.Text, r.Reasoning, r.FinishReason = e.Scrub(got.text), e.Scrub(got.reasoning), e.Scrub(got.finish)
+	if r.Text == "" && got.refusal != "" {
+		r.Text, r.FinishReason = e.Scrub(got.refusal), ending.Refusal
 	}
-	r.PromptTokens, r.CompletionTokens = resp.Usage.PromptTokens, resp.Usage.CompletionTokens
-	if r.PromptTokens+r.CompletionTokens <= 0 {
-		r.PromptTokens, r.CompletionTokens = Estimate(r.Request), Estimate(r.Text+r.Reasoning)
-	}
-}
-
-// content is a message's text; some servers send it in parts.
-func content(m openai.ChatCompletionMessage) string {
-	var text strings.Builder
-	text.WriteString(m.Content)
-	for _, part := range m.MultiContent {
-		text.WriteString(part.Text)
-	}
-	return text.String()
-}
-
-// reasoning takes what a model thought from a raw response: reasoning_content,
-// or reasoning as vLLM calls it now and the client library does not know it.
-func reasoning(response string) string {
-	var body struct {
-		Choices []struct {
-			Message struct {
-				Reasoning        json.RawMessage `json:"reasoning"`
-				ReasoningContent json.RawMessage `json:"reasoning_content"`
-			} `json:"message"`
-		} `json:"choices"`
-	}
-	if json.Unmarshal([]byte(response), &body) != nil || len(body.Choices) == 0 {
-		return ""
-	}
-	m := body.Choices[0].Message
-	first, second := plain(m.ReasoningContent), plain(m.Reasoning)
-	if first == "" || first == second {
-		return second
-	}
-	return strings.TrimSpace(first + "\n\n" + second)
-}
-
-// plain is a JSON string's text; anything else stays JSON, and null is nothing.
-func plain(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s // null too
-	}
-	return string(raw)
+	r.PromptTokens, r.CompletionTokens = got.tokens(Estimate(r.Request), Estimate(r.Text+r.Reasoning))
 }
 
 // Head is the start of a text, at most n bytes of whole runes.

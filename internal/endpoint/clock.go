@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"floe/internal/experiment"
+	"floe/internal/outage"
 )
 
 // Clock bounds and makes waiting, so that tests need not wait.
@@ -31,11 +32,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// mostBroken is how often a question is asked again that was served and broken off:
+// each time may cost as much as a whole reply.
+const mostBroken = 8
+
 // Persist calls until there is no trouble, waiting out trouble that may pass; tell
-// hears of every wait before it begins. What is left is a *Trouble, or the
-// context's cause. The name seeds the waits.
-func (c Clock) Persist(ctx context.Context, name string, call func() *Trouble, tell func(wait time.Duration, t *Trouble)) error {
-	start := c.Now()
+// hears of every wait before it begins. What is left is a *Trouble, marked as an
+// outage where the last call was not served, or the context's cause. The name seeds
+// the waits.
+func (e Endpoint) Persist(ctx context.Context, name string, call func() *Trouble, tell func(wait time.Duration, t *Trouble)) error {
+	c, start, broken := e.Clock, e.Clock.Now(), 0
 	for try := 1; ; try++ {
 		t := call()
 		if t == nil {
@@ -47,15 +53,35 @@ func (c Clock) Persist(ctx context.Context, name string, call func() *Trouble, t
 		if t.Final {
 			return t
 		}
+		if t.Served {
+			broken++
+		}
 		wait := backoff(name, try, t)
-		if c.Now().Sub(start)+wait > c.Patience {
-			return &Trouble{Reason: fmt.Sprintf("%s (tried %d times)", t.Reason, try), After: t.After}
+		if c.Now().Sub(start)+wait > c.Patience || broken >= mostBroken {
+			return e.outlasted(t, try)
 		}
 		tell(wait, t)
 		if err := c.Sleep(ctx, wait); err != nil {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// outlasted is trouble that lasted longer than patience did.
+func (e Endpoint) outlasted(t *Trouble, tries int) error {
+	last := *t
+	if tries > 1 {
+		last.Reason = fmt.Sprintf("%s (tried %d times)", t.Reason, tries)
+	}
+	return e.marked(&last)
+}
+
+// marked is trouble as an error: an outage where the call was not served.
+func (e Endpoint) marked(t *Trouble) error {
+	if t.Final || t.Served {
+		return t
+	}
+	return &outage.Error{Service: e.Service(), Err: t, After: t.After}
 }
 
 // backoff is what the endpoint asks for, or else doubles from 1 s to 30 s, with

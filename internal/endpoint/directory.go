@@ -39,6 +39,8 @@ type Entry struct {
 	Model   string  // asked when an experiment names none
 	Prices  *Prices // nil: not known
 	Timeout time.Duration
+	// TokensField and Temperature are those of Endpoint.
+	TokensField, Temperature string
 }
 
 // Prices are money for a million tokens, in any one currency.
@@ -136,7 +138,8 @@ func (d Directory) named(entry Entry) (Place, error) {
 	if err != nil {
 		return Place{}, fmt.Errorf("endpoint %s: %w", entry.Name, err)
 	}
-	e.KeyFrom, e.NoKey = from, "endpoint "+entry.Name+" has neither key_env nor key_file"
+	e.Name, e.KeyFrom, e.NoKey = entry.Name, from, "endpoint "+entry.Name+" has neither key_env nor key_file"
+	e.TokensField, e.Temperature = entry.TokensField, entry.Temperature
 	if entry.Timeout > 0 {
 		e.Clock.Call = entry.Timeout
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 // Load reads an endpoints file; without one, the file that FLOE_ENDPOINTS names,
-// and without that the environment alone. Everything wrong with the file is told
-// at once, as a *config.Faults.
+// and without that the environment alone. All faults of the file come at
+// once, as a *config.Faults.
 func Load(file string) (Directory, error) {
 	d := Environment()
 	if file = cmp.Or(file, os.Getenv(EnvFile)); file == "" {
@@ -58,7 +58,7 @@ type entryReader struct{ strict.Reader }
 var (
 	entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 	envName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	entryKeys = []string{"url", "key_env", "key_file", "model", "prompt_price", "reply_price", "timeout"}
+	entryKeys = []string{"url", "key_env", "key_file", "model", "prompt_price", "reply_price", "timeout", "tokens_field", "temperature"}
 )
 
 func (r *entryReader) entries(root *yaml.Node) []Entry {
@@ -117,9 +117,26 @@ func (r *entryReader) field(e *Entry, prices *Prices, f strict.Entry, path strin
 		prices.Reply, _ = r.Number(f.Value, path, money)
 	case "timeout":
 		e.Timeout = r.duration(f.Value, path)
+	case "tokens_field":
+		e.TokensField = r.oneOf(f.Value, path, MaxTokens, MaxCompletionTokens)
+	case temperature:
+		e.Temperature = r.oneOf(f.Value, path, TemperatureSend, TemperatureOmit)
 	default:
 		r.Unknown(f.At, path, entryKeys)
 	}
+}
+
+// oneOf takes one of two words; auto is the same as no word at all.
+func (r *entryReader) oneOf(n *yaml.Node, path, a, b string) string {
+	want := fmt.Sprintf("auto, %s or %s", a, b)
+	switch word, ok := r.Text(n, path, want, 40); {
+	case !ok || word == "auto":
+		return ""
+	case word == a || word == b:
+		return word
+	}
+	r.Refuse(n, path, want)
+	return ""
 }
 
 // together checks what fields ask of each other.

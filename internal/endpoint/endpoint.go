@@ -2,8 +2,8 @@
 // chat completions: OpenAI, vLLM, SGLang, llama.cpp, Ollama and the like.
 //
 // What goes over the wire is kept byte for byte; keys travel in headers only and
-// are cut out of whatever an endpoint echoes. Trouble that may pass is told apart
-// from trouble that will not, and waited out with patience.
+// are cut out of whatever an endpoint echoes. Trouble that may pass is waited out with
+// patience; trouble that will not pass is final.
 package endpoint
 
 import (
@@ -24,6 +24,11 @@ type Endpoint struct {
 	// KeyFrom says where the key is from, and NoKey why there is none, for people;
 	// without them it is OPENAI_API_KEY that is meant.
 	KeyFrom, NoKey string
+	Name           string // in the endpoints file; may be empty
+	// TokensField is the field for the length of a reply, and Temperature whether one is
+	// sent: MaxTokens or MaxCompletionTokens, TemperatureSend or TemperatureOmit. Empty:
+	// found out by asking.
+	TokensField, Temperature string
 
 	base string // without user and query
 	host string
@@ -39,7 +44,7 @@ var errURL = errors.New("the endpoint is no URL like http://127.0.0.1:8000/v1")
 
 // New reads a base URL, such as http://127.0.0.1:8000/v1. User and query in it are
 // sent and never shown. An empty one means OpenAI itself. The key may be empty for
-// servers that want none. New does not call anybody.
+// servers that want none. New makes no call.
 func New(base, key string) (Endpoint, error) {
 	if base == "" {
 		base = openai.DefaultConfig("").BaseURL
@@ -60,22 +65,22 @@ func (e Endpoint) noKey() string { return cmp.Or(e.NoKey, EnvKey+" is not set") 
 // Host is the server's host and port, for people.
 func (e Endpoint) Host() string { return e.host }
 
-// client speaks to the endpoint over one exchange. Redirects are not followed: a
-// key must not travel on.
-func (e Endpoint) client(x *exchange) *openai.Client {
-	config := openai.DefaultConfig(e.key)
-	config.BaseURL = e.base
-	config.HTTPClient = &http.Client{
-		Transport:     x,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+// Service names the endpoint for people.
+func (e Endpoint) Service() string {
+	if e.Name == "" {
+		return "the model endpoint " + e.host
 	}
-	return openai.NewClientWithConfig(config)
+	return "the model endpoint " + e.Name + " (" + e.host + ")"
 }
 
-// prepare puts back what base leaves out. A key wins over a user in the URL.
-func (e Endpoint) prepare(r *http.Request) {
+// authorize adds the key, and puts back what base leaves out. A key wins over a user
+// in the URL.
+func (e Endpoint) authorize(r *http.Request) {
 	r.URL.RawQuery = e.query
-	if e.key == "" && e.user != nil {
+	switch {
+	case e.key != "":
+		r.Header.Set("Authorization", "Bearer "+e.key)
+	case e.user != nil:
 		password, _ := e.user.Password()
 		r.SetBasicAuth(e.user.Username(), password)
 	}

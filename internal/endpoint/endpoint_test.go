@@ -12,6 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"floe/internal/ending"
+	"floe/internal/outage"
 )
 
 // at is an endpoint whose waits pass at once.
@@ -40,7 +43,7 @@ func TestAReplyComesWithItsTokensAndReasoning(t *testing.T) {
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"go long-enough-key","reasoning":"hm"},"finish_reason":"length"}],"usage":{"prompt_tokens":7,"completion_tokens":3}}`)
 	})
 	r, trouble := e.Call(t.Context(), Request{Model: "m", Messages: []Message{{RoleUser, "hello"}}, MaxTokens: 9, Seed: 4})
-	if trouble != nil || r.Text != "go [redacted]" || r.Reasoning != "hm" || r.FinishReason != FinishLength || r.PromptTokens != 7 || r.CompletionTokens != 3 {
+	if trouble != nil || r.Text != "go [redacted]" || r.Reasoning != "hm" || r.FinishReason != ending.Length || r.PromptTokens != 7 || r.CompletionTokens != 3 {
 		t.Errorf("trouble %v, reply %+v", trouble, r)
 	}
 	if sent["temperature"] != 0.0 || sent["max_tokens"] != 9.0 || sent["seed"] != 4.0 {
@@ -58,7 +61,7 @@ func TestRefusalsAreNamedAndFiltersAreTheRequestsTrouble(t *testing.T) {
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":null,"refusal":"I will not"},"finish_reason":"stop"}]}`)
 	})
 	r, trouble := e.Call(t.Context(), Request{Model: "m", Messages: []Message{{RoleUser, "hello"}}})
-	if trouble != nil || r.FinishReason != FinishRefusal || r.Text != "I will not" || r.PromptTokens == 0 {
+	if trouble != nil || r.FinishReason != ending.Refusal || r.Text != "I will not" || r.PromptTokens == 0 {
 		t.Errorf("trouble %v, reply %+v", trouble, r)
 	}
 	_, trouble = e.Call(t.Context(), Request{Model: "m", Messages: []Message{{RoleUser, "filter me"}}})
@@ -67,7 +70,7 @@ func TestRefusalsAreNamedAndFiltersAreTheRequestsTrouble(t *testing.T) {
 	}
 }
 
-func TestPersistWaitsOutWhatPassesAndIsTold(t *testing.T) {
+func TestPersistWaitsOutWhatPassesAndSaysSo(t *testing.T) {
 	n := 0
 	e, waits := at(t, func(w http.ResponseWriter, _ *http.Request) {
 		n++
@@ -78,7 +81,7 @@ func TestPersistWaitsOutWhatPassesAndIsTold(t *testing.T) {
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"yes"},"finish_reason":"stop"}]}`)
 	})
 	told := 0
-	err := e.Clock.Persist(t.Context(), "name", func() *Trouble {
+	err := e.Persist(t.Context(), "name", func() *Trouble {
 		_, trouble := e.Call(t.Context(), Request{Model: "m", Messages: []Message{{RoleUser, "x"}}})
 		return trouble
 	}, func(time.Duration, *Trouble) { told++ })
@@ -97,17 +100,23 @@ func TestPersistGivesUpOnWhatDoesNotPass(t *testing.T) {
 	calls := 0
 	always := func(t Trouble) func() *Trouble { return func() *Trouble { calls++; return &t } }
 	quiet := func(time.Duration, *Trouble) {}
-	err := e.Clock.Persist(t.Context(), "n", always(Trouble{Reason: "bad key", Final: true}), quiet)
+	err := e.Persist(t.Context(), "n", always(Trouble{Reason: "bad key", Final: true}), quiet)
 	if trouble, ok := errors.AsType[*Trouble](err); !ok || !trouble.Final || calls != 1 {
 		t.Errorf("after %d calls: %v", calls, err)
 	}
-	err = e.Clock.Persist(t.Context(), "n", always(Trouble{Reason: "busy"}), quiet)
-	if trouble, ok := errors.AsType[*Trouble](err); !ok || trouble.Final || !strings.Contains(trouble.Reason, "times") {
+	err = e.Persist(t.Context(), "n", always(Trouble{Reason: "busy"}), quiet)
+	trouble, ok := errors.AsType[*Trouble](err)
+	if _, away := outage.As(err); !ok || !away || trouble.Final || !strings.Contains(trouble.Reason, "times") {
 		t.Errorf("%v", err)
+	}
+	calls = 0
+	err = e.Persist(t.Context(), "n", always(Trouble{Reason: "broken off", Served: true}), quiet)
+	if _, away := outage.As(err); err == nil || away || calls != mostBroken {
+		t.Errorf("after %d calls that may be charged: %v", calls, err)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := e.Clock.Persist(gone, "n", always(Trouble{Reason: "busy"}), quiet); !errors.Is(err, context.Canceled) {
+	if err := e.Persist(gone, "n", always(Trouble{Reason: "busy"}), quiet); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

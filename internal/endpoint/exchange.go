@@ -8,6 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+
+	"github.com/sashabaranov/go-openai"
 )
 
 // mostResponse bounds what is read of a response. The longest reply of a million
@@ -16,9 +20,13 @@ const mostResponse = 8 << 20
 
 var errTooLarge = fmt.Errorf("the response is larger than %d MiB", mostResponse>>20)
 
-// transport keeps as many connections open as there are calls at one time; the
-// default of two would dial anew for most of them.
-var transport = pooled()
+// client follows no redirect: a key must not travel on. It keeps as many connections
+// open as there are calls at one time; the default of two would dial anew for most
+// of them.
+var client = &http.Client{
+	Transport:     pooled(),
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
 
 func pooled() http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
@@ -33,26 +41,49 @@ func pooled() http.RoundTripper {
 // MostConcurrent is how many calls at one time make sense for one endpoint.
 const MostConcurrent = 1024
 
-// exchange is the transport of one call. It writes the exact settings into the
-// request, and keeps both bodies as they went over the wire.
+// exchange is one request and what came of it, both bodies as they went over the wire.
 type exchange struct {
-	endpoint Endpoint
-	fields   map[string]any
-
 	request, response []byte
 	status            int    // 0 if no response came
 	server            string // the Server header
 	retryAfter        string // the header as sent
+	unmade            error  // why no request could be made
 	err               error  // of sending or reading
+	sent              bool   // the request went out whole
 }
 
-// RoundTrip sends a copy of r with the fields set. It reads the whole body, so
-// that a cut connection is seen here and what came of it is kept.
-func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := x.send(r)
+// exchange puts a question in one form. It reads the whole body, so that a cut
+// connection is seen here and what came of it is kept.
+func (e Endpoint) exchange(ctx context.Context, r Request, f form) *exchange {
+	x := &exchange{}
+	body, err := json.Marshal(openai.ChatCompletionRequest{Model: r.Model, Messages: r.messages()})
+	if err == nil {
+		body, err = with(body, r.fields(f))
+	}
 	if err != nil {
+		return &exchange{unmade: err}
+	}
+	x.request = body
+	out, err := http.NewRequestWithContext(ctx, http.MethodPost, e.base+"/chat/completions", bytes.NewReader(body))
+	if err != nil {
+		return &exchange{unmade: errURL}
+	}
+	out.Header.Set("Content-Type", "application/json")
+	e.authorize(out)
+	x.do(out)
+	return x
+}
+
+func (x *exchange) do(r *http.Request) {
+	var sent atomic.Bool
+	r.Header.Set("Accept", "application/json")
+	r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) },
+	}))
+	resp, err := client.Do(r) //nolint:gosec // the server that settings name
+	if x.sent = sent.Load(); err != nil {
 		x.err = err
-		return nil, err
+		return
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
 	x.status, x.server, x.retryAfter = resp.StatusCode, resp.Header.Get("Server"), resp.Header.Get("Retry-After")
@@ -60,37 +91,11 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	if len(x.response) > mostResponse {
 		x.response, x.err = x.response[:mostResponse], errTooLarge
 	}
-	if x.err != nil {
-		return nil, x.err
-	}
-	whole := *resp
-	whole.Body = io.NopCloser(bytes.NewReader(x.response))
-	return &whole, nil
 }
 
 // begun says of a call that broke whether the endpoint may have been at work.
 func (x *exchange) begun() bool {
-	return x.err != nil && (x.status != 0 || errors.Is(x.err, context.DeadlineExceeded))
-}
-
-func (x *exchange) send(r *http.Request) (*http.Response, error) {
-	if r.Body == nil {
-		return nil, errors.New("a request without a body")
-	}
-	defer func() { _ = r.Body.Close() }() // a reader in memory
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	if x.request, err = with(body, x.fields); err != nil {
-		return nil, err
-	}
-	out := r.Clone(r.Context())
-	out.Body = io.NopCloser(bytes.NewReader(x.request))
-	out.ContentLength = int64(len(x.request))
-	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.request)), nil }
-	x.endpoint.prepare(out)
-	return transport.RoundTrip(out)
+	return x.status == http.StatusOK || x.sent && errors.Is(x.err, context.DeadlineExceeded)
 }
 
 // with sets fields of a JSON object.

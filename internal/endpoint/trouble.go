@@ -3,16 +3,15 @@ package endpoint
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
+
+	"floe/internal/ending"
 )
 
 // Trouble is why a call brought no reply to read.
@@ -20,27 +19,45 @@ type Trouble struct {
 	Reason string        // a sentence without secrets
 	Final  bool          // asking again cannot help
 	After  time.Duration // how long the endpoint asks to wait; 0 if it does not say
-	// Filtered says that the prompt was refused for what is in it: trouble of this
-	// request, not of the endpoint.
-	Filtered bool
+	// Served says that the endpoint was at work on the call, or may have been: it may
+	// charge for it. Trouble that is neither served nor final is an outage.
+	Served bool
+	// Filtered says that the prompt was refused for what is in it, and TooLong that it
+	// was for its length: trouble of this request, not of the endpoint.
+	Filtered, TooLong bool
 }
 
 func (t *Trouble) Error() string { return t.Reason }
 
-// judge says what went wrong with a call, or nil. It reads the exchange and not
-// the client's error, which may quote URLs and bodies.
-func (e Endpoint) judge(r Request, x *exchange, choices int, err error) *Trouble {
+// judge reads what came of a call, or says what went wrong with it.
+func (e Endpoint) judge(r Request, x *exchange) (reading, *Trouble) {
 	switch {
+	case x.unmade != nil:
+		return reading{}, &Trouble{Reason: e.Scrub(fmt.Sprintf("the request could not be made: %v", x.unmade)), Final: true}
 	case x.err != nil:
-		return e.broken(x)
-	case x.status == 0:
-		return &Trouble{Reason: e.Scrub(fmt.Sprintf("the request could not be made: %v", cause(err))), Final: true}
+		return reading{}, e.broken(x)
 	case x.status >= http.StatusMultipleChoices:
-		return e.refused(r, x)
-	case err == nil && choices > 0:
-		return nil
+		return reading{}, e.refused(r, x, x.status)
 	}
-	return e.strange(r, x, err)
+	got, err := read(x.response)
+	switch {
+	case got.failure != nil || err == nil && got.choices == 0 && complains(x.response):
+		return got, e.failed(r, x, got)
+	case err != nil || got.choices == 0:
+		return got, e.strange(x, err)
+	}
+	return got, e.ended(got)
+}
+
+// ended says whether a reply was broken off.
+func (e Endpoint) ended(got reading) *Trouble {
+	switch {
+	case ending.Of(got.finish) == ending.Broken:
+		return &Trouble{Reason: fmt.Sprintf("%s broke off its reply (finish_reason %.40q)", e.host, e.Scrub(got.finish)), Served: true}
+	case got.finish == "" && got.text == "" && got.refusal == "":
+		return &Trouble{Reason: e.host + " broke off its reply: it has neither text nor finish_reason", Served: true}
+	}
+	return nil
 }
 
 // broken is a call without a whole response.
@@ -48,17 +65,20 @@ func (e Endpoint) broken(x *exchange) *Trouble {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	said := e.Scrub(cause(x.err).Error())
+	t := &Trouble{Served: x.begun()}
 	switch {
 	case errors.Is(x.err, context.DeadlineExceeded):
-		return &Trouble{Reason: e.host + " did not answer in time"}
+		t.Reason = e.host + " did not answer in time"
 	case errors.Is(x.err, errTooLarge):
-		return &Trouble{Reason: e.host + " answered too much: " + said, Final: true}
+		t.Reason, t.Final = e.host+" answered too much: "+said, true
 	case errors.As(x.err, &certificate), errors.As(x.err, &record):
-		return &Trouble{Reason: e.host + " cannot be trusted: " + said, Final: true}
+		t.Reason, t.Final = e.host+" cannot be trusted: "+said, true
 	case x.status != 0:
-		return &Trouble{Reason: e.host + " broke off its response: " + said}
+		t.Reason = e.host + " broke off its response: " + said
+	default:
+		t.Reason = e.host + " cannot be reached: " + said
 	}
-	return &Trouble{Reason: e.host + " cannot be reached: " + said}
+	return t
 }
 
 // cause is an error without the URL it happened at.
@@ -70,34 +90,25 @@ func cause(err error) error {
 }
 
 // refused is a response that is an error by its status.
-func (e Endpoint) refused(r Request, x *exchange) *Trouble {
-	said := e.message(x.response)
-	t := &Trouble{Reason: fmt.Sprintf("%d: %s", x.status, e.sentence(r.Model, x.status)) + said, Final: true, Filtered: filtered(x)}
-	if x.status == http.StatusBadRequest || x.status == http.StatusUnprocessableEntity || x.status == http.StatusNotImplemented {
-		t.Reason += r.optional()
+func (e Endpoint) refused(r Request, x *exchange, status int) *Trouble {
+	t := &Trouble{
+		Reason: fmt.Sprintf("%d: %s", status, e.sentence(r.Model, status)) + e.message(x.response),
+		Final:  true, Filtered: status == http.StatusBadRequest && filtered(x.response), TooLong: refusesLength(status, x.response),
 	}
-	switch s := x.status; {
+	if t.TooLong {
+		return t
+	}
+	if status == http.StatusBadRequest || status == http.StatusUnprocessableEntity || status == http.StatusNotImplemented {
+		t.Reason += r.blames()
+	}
+	switch s := status; {
 	case s >= http.StatusInternalServerError && r.blamed(string(x.response)):
-		t.Reason += r.optional() // some servers fall over settings that they do not know
+		t.Reason += r.blames() // some servers fall over settings that they do not know
 	case s == http.StatusTooManyRequests && !strings.Contains(string(x.response), "insufficient_quota"),
 		s == http.StatusRequestTimeout, s == http.StatusTooEarly, s >= 500 && s != http.StatusNotImplemented:
 		t.Final, t.After = false, retryAfter(x.retryAfter, time.Now())
 	}
 	return t
-}
-
-// filtered says whether a content filter refused the request; OpenAI and Azure
-// name it so.
-func filtered(x *exchange) bool {
-	var body struct {
-		Error struct {
-			Code any `json:"code"`
-		} `json:"error"`
-	}
-	if x.status != http.StatusBadRequest || json.Unmarshal(x.response, &body) != nil {
-		return false
-	}
-	return body.Error.Code == "content_filter" || body.Error.Code == "content_policy_violation"
 }
 
 // sentence says what a status means here, and what to change.
@@ -125,9 +136,9 @@ func (e Endpoint) sentence(model string, status int) string {
 	return e.host + " refused the request"
 }
 
-// optional names the settings of a request that not every endpoint takes: a
-// refused request may have been refused for them.
-func (r Request) optional() string {
+// blames names the settings of a request that not every endpoint takes: a refused
+// request may have been refused for them.
+func (r Request) blames() string {
 	var sent []string
 	if r.Schema != nil {
 		sent = append(sent, "a response_format of json_schema (designer.structured: none leaves it out)")
@@ -149,55 +160,6 @@ func (r Request) optional() string {
 func (r Request) blamed(said string) bool {
 	return r.Schema != nil && (strings.Contains(said, "response_format") || strings.Contains(said, "json_schema")) ||
 		r.Thinking != nil && strings.Contains(said, "chat_template_kwargs")
-}
-
-// strange is a success that is no chat completion.
-func (e Endpoint) strange(r Request, x *exchange, err error) *Trouble {
-	var body struct {
-		Error *struct {
-			Code json.RawMessage `json:"code"`
-		} `json:"error"`
-	}
-	if json.Unmarshal(x.response, &body) == nil && body.Error != nil { // some gateways report errors with status 200
-		status, _ := strconv.Atoi(strings.Trim(string(body.Error.Code), `"`))
-		return e.refused(r, &exchange{status: max(status, http.StatusBadRequest), response: x.response, retryAfter: x.retryAfter})
-	}
-	if len(x.response) == 0 || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &Trouble{Reason: e.host + " broke off its response"}
-	}
-	return &Trouble{Final: true, Reason: fmt.Sprintf("%s answered something that is no chat completion (base URLs mostly end in /v1); it begins %q",
-		e.host, Head(e.Scrub(string(x.response)), 80))}
-}
-
-// message quotes what an error response says, for people.
-func (e Endpoint) message(response []byte) string {
-	var body struct {
-		Error   json.RawMessage `json:"error"`
-		Message string          `json:"message"`
-		Detail  string          `json:"detail"`
-	}
-	text := string(response)
-	if json.Unmarshal(response, &body) == nil {
-		var inner struct {
-			Message string `json:"message"`
-		}
-		_ = json.Unmarshal(body.Error, &inner) // an error that is a text is taken below
-		text = firstOf(inner.Message, plain(body.Error), body.Message, body.Detail, text)
-	}
-	text = strings.Join(strings.FieldsFunc(e.Scrub(text), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	if text == "" {
-		return ""
-	}
-	return fmt.Sprintf("; it says: %s", Head(text, 300))
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // retryAfter reads the header: seconds or an HTTP date (RFC 9110, 10.2.3); 0 for

@@ -116,7 +116,7 @@ func (e *WrongModelError) Error() string {
 // warmUp asks a model for one token.
 func warmUp(ctx context.Context, s Served) error {
 	quiet := func(time.Duration, *endpoint.Trouble) {}
-	err := s.Endpoint.Clock.Persist(ctx, "warm up "+s.Model, func() *endpoint.Trouble {
+	err := s.Endpoint.Persist(ctx, "warm up "+s.Model, func() *endpoint.Trouble {
 		_, trouble := s.Endpoint.Call(ctx, endpoint.Request{
 			Model: s.Model, MaxTokens: 1, Messages: []endpoint.Message{{Role: endpoint.RoleUser, Content: "1"}},
 		})

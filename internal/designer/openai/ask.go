@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"floe/internal/designer"
 	"floe/internal/endpoint"
 	"floe/internal/experiment"
+	"floe/internal/outage"
 )
 
 // ask gets one reply, the newest attempt, waiting out trouble that may pass.
@@ -17,7 +19,7 @@ import (
 func (c *conversation) ask(ctx context.Context) (spent string, err error) {
 	waited := false
 	var kept error
-	err = c.endpoint.Clock.Persist(ctx, c.in.Seed, func() *endpoint.Trouble {
+	err = c.endpoint.Persist(ctx, c.in.Seed, func() *endpoint.Trouble {
 		var room int
 		if room, spent = c.room(); spent != "" {
 			return nil
@@ -33,41 +35,67 @@ func (c *conversation) ask(ctx context.Context) (spent string, err error) {
 		return trouble
 	}, func(wait time.Duration, t *endpoint.Trouble) {
 		waited = true
-		c.tell(fmt.Sprintf("waiting %s: %s", wait.Round(time.Second/10), t.Reason))
+		c.tell(fmt.Sprintf("%s%s: %s", Waiting, wait.Round(time.Second/10), t.Reason))
 	})
 	if kept != nil {
 		return "", kept
 	}
-	if trouble, ok := errors.AsType[*endpoint.Trouble](err); ok {
-		return "", inDesignersWords(trouble)
-	}
-	return spent, err
+	return spent, inDesignersWords(err)
 }
 
-// inDesignersWords says what the caller may do about trouble.
-func inDesignersWords(t *endpoint.Trouble) error {
+// Waiting begins the notes that say what a designer waits for.
+const Waiting = "waiting "
+
+// inDesignersWords says what the caller may do about trouble. An outage stays one.
+func inDesignersWords(err error) error {
+	t, met := errors.AsType[*endpoint.Trouble](err)
+	if !met {
+		return err
+	}
 	if t.Final {
 		return &designer.FinalError{Reason: t.Reason}
 	}
-	return &designer.UnavailableError{Reason: t.Reason, RetryAfter: t.After}
+	away := &designer.UnavailableError{Reason: t.Reason, RetryAfter: t.After}
+	if o, ok := outage.As(err); ok {
+		return &outage.Error{Service: o.Service, Err: away, After: o.After}
+	}
+	return away
 }
 
-// call makes one call and keeps it as an attempt. A call that brought no reply is
-// recorded at once, any other once its reply was read.
+// call makes one call and keeps it as an attempt. A call that was served and brought
+// no reply is recorded at once, any other once its reply was read.
 func (c *conversation) call(ctx context.Context, room int) (*endpoint.Trouble, error) {
 	r, trouble := c.endpoint.Call(ctx, c.request(room))
 	a := experiment.Attempt{
 		Request: r.Request, Response: r.Response, Reply: r.Text, Reasoning: r.Reasoning, FinishReason: r.FinishReason,
 		PromptTokens: r.PromptTokens, CompletionTokens: r.CompletionTokens, Cost: c.cost(r),
-		LatencyMS: r.Latency.Milliseconds(), Server: r.Server, At: r.At.UTC().Format(time.RFC3339),
+		LatencyMS: r.Latency.Milliseconds(), Server: r.Server, At: r.At.UTC().Format(time.RFC3339), Trace: c.sent(r),
 	}
 	if trouble == nil {
 		c.attempts = append(c.attempts, a)
 		return nil, nil
 	}
-	a.Class, a.Fault = classUnavailable, trouble.Reason
+	a.Class, a.Fault = string(designer.ClassUnavailable), trouble.Reason
 	c.attempts = append(c.attempts, a)
+	if !designer.WasServed(a) {
+		return trouble, nil
+	}
 	return trouble, c.in.Record(a)
+}
+
+// sent says what of the settings did not reach the model.
+func (c *conversation) sent(r endpoint.Reply) []string {
+	var lines []string
+	if r.Learned != "" {
+		lines = append(lines, r.Learned+".")
+	}
+	if len(r.Unsent) > 0 {
+		lines = append(lines, fmt.Sprintf("Not sent, as %s does not take it: %s.", c.endpoint.Host(), strings.Join(r.Unsent, ", ")))
+	}
+	for _, l := range lines {
+		c.tell(l)
+	}
+	return lines
 }
 
 func (c *conversation) request(room int) endpoint.Request {
@@ -91,6 +119,3 @@ const (
 	thinkingOff      = "off"
 	structuredSchema = "json_schema"
 )
-
-// classUnavailable marks an attempt that brought no reply to read.
-const classUnavailable = "unavailable"

@@ -1,6 +1,9 @@
 package openai
 
 import (
+	"fmt"
+
+	"floe/internal/designer"
 	"floe/internal/endpoint"
 )
 
@@ -15,43 +18,41 @@ func (c *conversation) room() (tokens int, spent string) {
 		prompt += endpoint.Estimate(m.Content)
 	}
 	tokens = c.in.Spec.MaxTokens
-	switch left := c.left(prompt); {
-	case c.in.Calls <= len(c.attempts):
-		return 0, "the experiment's model calls are used up (limits.model_calls)"
+	used := designer.Served{}
+	for _, a := range c.attempts {
+		used.Add(a)
+	}
+	switch left := c.in.Tokens - prompt - used.Tokens; {
+	case c.in.Calls <= used.Calls:
+		return 0, c.spent("model calls", "model_calls", used)
 	case left < shortestReply:
-		return 0, "the experiment's model tokens are used up (limits.model_tokens)"
+		return 0, c.spent("model tokens", "model_tokens", used)
 	default:
 		tokens = min(tokens, left)
 	}
-	if left, bound := c.affordable(prompt); bound {
+	if left, bound := c.affordable(prompt, used.Cost); bound {
 		if left < shortestReply {
-			return 0, "the experiment's money for model calls is used up (limits.model_cost)"
+			return 0, c.spent("money for model calls", "model_cost", used)
 		}
 		tokens = min(tokens, left)
 	}
 	return tokens, ""
 }
 
-// left is how many tokens of a reply the token limit leaves after this prompt.
-func (c *conversation) left(prompt int) int {
-	left := c.in.Tokens - prompt
-	for _, a := range c.attempts {
-		left -= a.PromptTokens + a.CompletionTokens
-	}
-	return left
+// spent says which limit is reached, and by how much that was served.
+func (c *conversation) spent(what, limit string, used designer.Served) string {
+	all := designer.Served{Calls: c.in.Served.Calls + used.Calls, Tokens: c.in.Served.Tokens + used.Tokens, Cost: c.in.Served.Cost + used.Cost}
+	return fmt.Sprintf("the experiment's %s are used up (limits.%s): %s", what, limit, all)
 }
 
 // affordable is how many tokens of a reply the money pays after this prompt.
 // Nothing bounds them without a limit, or where replies are free and the prompt
 // is paid for.
-func (c *conversation) affordable(prompt int) (tokens int, bound bool) {
+func (c *conversation) affordable(prompt int, used float64) (tokens int, bound bool) {
 	if c.in.Cost == nil || c.prices == nil {
 		return 0, false
 	}
-	money := *c.in.Cost - c.prices.Cost(prompt, 0)
-	for _, a := range c.attempts {
-		money -= a.Cost
-	}
+	money := *c.in.Cost - c.prices.Cost(prompt, 0) - used
 	switch {
 	case money <= 0 && c.prices.Prompt+c.prices.Reply > 0:
 		return 0, true

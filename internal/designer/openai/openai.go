@@ -4,10 +4,12 @@
 //
 // What goes over the wire is kept byte for byte in the transcript; keys travel in
 // headers only and are cut out of whatever an endpoint echoes. A reply that cannot
-// be used is told back with its exact fault, a few times; then the last curriculum
-// stays. Every call is recorded as soon as it was made, also one that brought
-// nothing. Trouble that may pass is waited out for a short while and then handed to
-// the caller, trouble that will not is a *designer.FinalError.
+// be used goes back to the model with its exact fault, a few times; then the last
+// curriculum stays. Every call that was served is recorded as soon as it was made, also
+// one that brought nothing; a call that was not served counts for nothing. Trouble that
+// may pass is waited out for a short while and then handed to the caller, marked as an
+// outage if the endpoint did not serve the call; trouble that will not pass is a
+// *designer.FinalError.
 package openai
 
 import (
@@ -38,7 +40,7 @@ type Designer struct {
 
 const beatEvery = 5 * time.Second
 
-// New checks the settings. It does not call anybody.
+// New checks the settings. It makes no call.
 func New(s Settings) (*Designer, error) {
 	if s.Model == "" {
 		return nil, &designer.FinalError{Reason: "designer.model is empty; name the model to ask"}
@@ -63,6 +65,15 @@ func (d *Designer) Propose(ctx context.Context, in designer.Request) (designer.P
 	}
 	p.Model, p.Attempts = d.model, c.attempts
 	return p, nil
+}
+
+// Reach makes one cheap request, so that an endpoint that is away shows before any
+// design is asked for.
+func (d *Designer) Reach(ctx context.Context) error {
+	if err := inDesignersWords(d.endpoint.Reach(ctx, d.model)); err != nil {
+		return fmt.Errorf("ask %s: %w", d.model, err)
+	}
+	return nil
 }
 
 // conversation is one Propose under way.
@@ -105,7 +116,7 @@ func (c *conversation) run(ctx context.Context) (designer.Proposal, error) {
 func (c *conversation) read() (designer.Reading, error) {
 	a := &c.attempts[len(c.attempts)-1]
 	r := c.in.Reader.Read(a.Reply, a.FinishReason)
-	a.Class, a.Fault, a.Trace = string(r.Class), r.Fault, r.Trace
+	a.Class, a.Fault, a.Trace = string(r.Class), r.Fault, append(a.Trace, r.Trace...)
 	return r, c.in.Record(*a)
 }
 

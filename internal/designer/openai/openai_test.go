@@ -3,6 +3,7 @@ package openai_test
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -47,15 +48,51 @@ func TestZeroTemperatureSeedAndLengthAreReallySent(t *testing.T) {
 	}
 }
 
-func TestModelsWithFixedSamplingGetTheirOwnFields(t *testing.T) {
-	for _, name := range []string{"o1-mini", "o3", "o4-mini", "gpt-5.1", "gpt-6-sol"} {
+// fixedSampling answers as OpenAI's models do that take no max_tokens and no temperature.
+func fixedSampling(w http.ResponseWriter, r *http.Request) {
+	var f map[string]any
+	_ = json.NewDecoder(r.Body).Decode(&f)
+	switch {
+	case f["max_tokens"] != nil:
+		raw(400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}`)(w, r)
+	case f["temperature"] != nil:
+		raw(400, `{"error":{"message":"Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.","type":"invalid_request_error","param":"temperature","code":"unsupported_value"}}`)(w, r)
+	default:
+		reply(good)(w, r)
+	}
+}
+
+func TestWhatAModelDoesNotTakeIsFoundOutOnceAndSaid(t *testing.T) {
+	for _, name := range []string{"openai/gpt-5-mini", "azure/gpt-5", "GPT-5", "of-another-name"} {
+		s := serve(t, fixedSampling, fixedSampling, fixedSampling, fixedSampling)
+		d, _ := model(t, s, name)
+		first, err := designer.Design(t.Context(), d, spec, evidence(), designer.Limits{Seed: "s", Calls: 1, Tokens: 1_000_000})
+		if err != nil || first.Outcome != designer.OutcomeOK || s.requests() != 3 || len(first.Attempts) != 1 {
+			t.Fatalf("%s: error %v after %d requests, outcome %s", name, err, s.requests(), first.Outcome)
+		}
+		trace := strings.Join(first.Attempts[0].Trace, "\n")
+		if !strings.Contains(trace, " refuses for model "+name+": max_tokens (max_completion_tokens is sent instead), temperature (it is not sent).") || !strings.Contains(trace, "Not sent, as 127.0.0.1:") || !strings.Contains(trace, "temperature 0.") {
+			t.Errorf("%s: the transcript says\n%s", name, trace)
+		}
+		second, err := designer.Design(t.Context(), d, spec, evidence(), plenty)
+		f := fields(t, s.bodies[3])
+		if err != nil || s.requests() != 4 || string(f["max_completion_tokens"]) != "500" || f["max_tokens"] != nil || f["temperature"] != nil {
+			t.Errorf("%s: error %v, was sent %s", name, err, s.bodies[3])
+		}
+		if trace := strings.Join(second.Attempts[0].Trace, "\n"); strings.Contains(trace, "refuses for") || !strings.Contains(trace, "temperature 0.") {
+			t.Errorf("%s: the second transcript says\n%s", name, trace)
+		}
+	}
+}
+
+func TestAModelsNameChangesNothing(t *testing.T) {
+	for _, name := range []string{"o1-open-7b", "gpt-5-local", "o3"} {
 		s := serve(t, reply(good))
 		d, _ := model(t, s, name)
 		if _, err := designer.Design(t.Context(), d, spec, evidence(), plenty); err != nil {
 			t.Fatal(err)
 		}
-		f := fields(t, s.bodies[0])
-		if string(f["max_completion_tokens"]) != "500" || f["max_tokens"] != nil || f["temperature"] != nil {
+		if f := fields(t, s.bodies[0]); string(f["max_tokens"]) != "500" || string(f["temperature"]) != "0" {
 			t.Errorf("%s was sent %s", name, s.bodies[0])
 		}
 	}

@@ -12,11 +12,11 @@ import (
 	"floe/internal/experiment"
 )
 
-func TestEveryCallIsRecordedOnceAlsoOfADesignThatFails(t *testing.T) {
+func TestEveryCallThatWasServedIsRecordedOnceAlsoOfADesignThatFails(t *testing.T) {
 	var kept []experiment.Attempt
 	l := plenty
 	l.Record = func(a experiment.Attempt) error { kept = append(kept, a); return nil }
-	_, _, _, err := ask(t, l, raw(503, ""), reply("no"), raw(401, ""))
+	_, _, _, err := ask(t, l, raw(503, ""), raw(429, ""), message("abort", map[string]any{"content": good}), reply("no"), cut, raw(401, ""))
 	if err == nil {
 		t.Fatal("want an error")
 	}
@@ -25,16 +25,42 @@ func TestEveryCallIsRecordedOnceAlsoOfADesignThatFails(t *testing.T) {
 		classes = append(classes, a.Class)
 	}
 	if strings.Join(classes, " ") != "unavailable no_block unavailable" {
-		t.Errorf("recorded %q", classes)
+		t.Fatalf("recorded %q", classes)
+	}
+	if kept[0].PromptTokens != 100 || kept[0].CompletionTokens != 20 || !strings.Contains(kept[0].Fault, `broke off its reply (finish_reason "abort")`) {
+		t.Errorf("recorded %+v", kept[0])
 	}
 	if kept[1].PromptTokens != 100 || kept[1].CompletionTokens != 20 || kept[1].Reply != "no" {
 		t.Errorf("recorded %+v", kept[1])
 	}
 }
 
+func TestCallsThatWereNotServedUseUpNoLimit(t *testing.T) {
+	l := plenty
+	l.Calls, l.Tokens = 1, 4000
+	got, s, _, err := ask(t, l, raw(503, ""), raw(429, ""), raw(502, "<html>"), reply(good))
+	if err != nil || got.Outcome != designer.OutcomeOK || s.requests() != 4 {
+		t.Errorf("error %v after %d requests, outcome %s", err, s.requests(), got.Outcome)
+	}
+	got, _, _, err = ask(t, l, raw(503, ""), reply("no"), reply(good))
+	if err != nil || got.Outcome != designer.OutcomeFallback || !strings.Contains(got.Rationale, "(limits.model_calls): 1 calls were served, with 120 tokens") {
+		t.Errorf("error %v, rationale %q", err, got.Rationale)
+	}
+}
+
+func TestADesignThatWasBrokenOffIsNotUsed(t *testing.T) {
+	half := "rationale: because\nsizes:\n  low: {data_ratio: 1.0, knob: 0.3}\n" // its shares sum to 1
+	for _, reason := range []string{"abort", "error", "cancelled"} {
+		got, s, _ := done(t, message(reason, map[string]any{"content": half}), reply(good))
+		if got.Outcome != designer.OutcomeOK || got.Used.Rows[0].DataRatio != 0.6 || s.requests() != 2 || s.bodies[0] != s.bodies[1] {
+			t.Errorf("%s: after %d requests %+v", reason, s.requests(), got.Used)
+		}
+	}
+}
+
 func TestACallThatCannotBeRecordedEndsTheDesign(t *testing.T) {
 	full := errors.New("the store is full")
-	for name, first := range map[string]step{"a reply": reply(good), "trouble": raw(503, "")} {
+	for name, first := range map[string]step{"a reply": reply(good), "a reply that was cut": cut} {
 		l := plenty
 		l.Record = func(experiment.Attempt) error { return full }
 		_, s, _, err := ask(t, l, first, reply(good))

@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -51,6 +52,7 @@ func serve(t *testing.T, steps ...step) *server {
 			http.Error(w, "the script has ended", http.StatusNotImplemented)
 			return
 		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		s.steps[n](w, r)
 	}))
 	t.Cleanup(s.Close)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"floe/internal/designer"
+	"floe/internal/outage"
 )
 
 func TestTroubleThatPassesIsWaitedOut(t *testing.T) {
@@ -53,7 +54,7 @@ func TestPatienceIsBounded(t *testing.T) {
 	}
 	_, s, waits, err := ask(t, plenty, steps...)
 	var unavailable *designer.UnavailableError
-	if !errors.As(err, &unavailable) || s.requests() > 12 || !strings.Contains(err.Error(), "ask m: 503") {
+	if !errors.As(err, &unavailable) || s.requests() > 12 || !strings.Contains(err.Error(), "ask m: the model endpoint 127.0.0.1:") {
 		t.Errorf("error %v after %d requests and waits %v", err, s.requests(), waits)
 	}
 	total := time.Duration(0)
@@ -156,13 +157,13 @@ func TestServerSentEventsAreNoReply(t *testing.T) {
 	}
 }
 
-func TestNobodyThereIsTrouble(t *testing.T) {
+func TestAnEndpointThatIsAwayIsAnOutage(t *testing.T) {
 	s := serve(t)
 	d, _ := model(t, s, "m")
 	s.Close()
 	_, err := designer.Design(t.Context(), d, spec, evidence(), plenty)
 	var unavailable *designer.UnavailableError
-	if !errors.As(err, &unavailable) || !strings.Contains(err.Error(), "cannot be reached: dial tcp") || strings.Contains(err.Error(), "/v1") {
+	if _, away := outage.As(err); !errors.As(err, &unavailable) || !away || !strings.Contains(err.Error(), "cannot be reached: dial tcp") || strings.Contains(err.Error(), "/v1") {
 		t.Errorf("error %v", err)
 	}
 }
