@@ -57,6 +57,18 @@ func TestBackend(t *testing.T) {
 	})
 }
 
+func TestBackendAgainstAStandIn(t *testing.T) {
+	slurms := standIn(t)
+	root := t.TempDir()
+	jobtest.Run(t, jobtest.World{
+		Open: func(t *testing.T) job.Backend { return open(t, root) },
+		Stranger: func(t *testing.T, name string) func() bool {
+			t.Helper()
+			return slurms.replace(t, numberOf(t, open(t, root), name), "my-other-project")
+		},
+	})
+}
+
 // request runs a line of shell.
 func request(t *testing.T, name, script string) job.Request {
 	t.Helper()
