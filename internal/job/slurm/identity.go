@@ -58,7 +58,7 @@ func parse(out string) (fields, error) {
 	}
 	f.user, f.since = f.of["UserId"], clock(f.of["SubmitTime"])
 	_, f.uid, _ = strings.Cut(strings.TrimSuffix(f.user, ")"), "(") // names come and go with a directory service
-	f.restarts, _ = strconv.Atoi(f.of["Restarts"]) // none: 0
+	f.restarts, _ = strconv.Atoi(f.of["Restarts"])                  // none: 0
 	return f, nil
 }
 

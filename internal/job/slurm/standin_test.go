@@ -57,7 +57,9 @@ func standIn(t *testing.T) fakeCluster {
 // fakeCluster is the folder of a cluster, which holds its jobs.
 type fakeCluster struct{ root string }
 
-func (c fakeCluster) file(id int) string { return filepath.Join(c.root, fmt.Sprintf("job-%d.json", id)) }
+func (c fakeCluster) file(id int) string {
+	return filepath.Join(c.root, fmt.Sprintf("job-%d.json", id))
+}
 
 // change reads and writes a job while no other command does.
 func (c fakeCluster) change(id int, how func(a *allocation)) (a allocation, err error) {
