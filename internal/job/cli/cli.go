@@ -32,6 +32,9 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("%s: exit code %d: %s", e.Name, e.Code, e.Said) }
 
+// ErrNoAnswer is a command that did not end in its time.
+var ErrNoAnswer = errors.New("no answer")
+
 const mostOutput = 1 << 20
 
 // Output runs the command and returns what it printed, at most a MiB of it.
@@ -63,7 +66,7 @@ func (c Call) Run(ctx context.Context, w io.Writer) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case within.Err() != nil:
-		return fmt.Errorf("%s: no answer within %s", c.Name, c.Within)
+		return fmt.Errorf("%s: %w within %s", c.Name, ErrNoAnswer, c.Within)
 	}
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return &Error{c.Name, failed.ExitCode(), Brief(said.String())}

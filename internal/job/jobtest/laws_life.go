@@ -220,3 +220,32 @@ func (s *suite) preemption() {
 	s.letGo(t)
 	s.wantOutcome(t, s.end(t), job.Success)
 }
+
+func (s *suite) aStranger() {
+	if s.Stranger == nil {
+		s.Skip("this system gives nothing twice, or shows nothing to compare")
+	}
+	t := s.task("hold")
+	s.submit(t)
+	s.training(t)
+	runs := s.Stranger(s.T, t.Name())
+	other := &suite{T: s.T, World: s.World, Backend: s.Open(s.T), trainer: s.trainer}
+	for range 2 { // before and after a stop
+		st, err := other.Status(s.Context(), t.Name())
+		if !errors.Is(err, job.ErrUnknown) && (err != nil || !st.State.Final()) {
+			s.Errorf("the status is %s, %v; want the attempt gone", st, err)
+		}
+		if st, err := other.Submit(s.Context(), t.Request); err == nil && !st.State.Final() {
+			s.Errorf("submitted again it is %s; want the stranger left alone", st)
+		}
+		if err := other.Stop(s.Context(), t.Name(), 0); err != nil {
+			s.Errorf("stop: %v", err)
+		}
+		if !runs() {
+			s.Fatal("the stranger was stopped")
+		}
+	}
+	if starts := s.lines(t, "starts"); len(starts) != 1 {
+		s.Errorf("the attempt was started %d times; want once", len(starts))
+	}
+}

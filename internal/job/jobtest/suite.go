@@ -32,6 +32,10 @@ type World struct {
 	Preempt func(t *testing.T, name string)
 	// Restarts says that the system starts a preempted attempt again by itself.
 	Restarts bool
+	// Stranger has a running attempt vanish without a trace, and gives what the back end
+	// knows it by, such as its number, to a job of another kind; it returns whether that
+	// job runs. Nil: the system gives nothing twice, or shows nothing to compare.
+	Stranger func(t *testing.T, name string) (runs func() bool)
 	// NoExitAfterStop says that the system tells no exit code of what it killed.
 	NoExitAfterStop bool
 }
@@ -69,6 +73,7 @@ func Run(t *testing.T, w World) {
 		{"LogsGoOnFromAByte", (*suite).logsGoOn},
 		{"AnEndWithoutAWholeResultIsNoSuccess", (*suite).noWholeResult},
 		{"PreemptionIsNotFailure", (*suite).preemption},
+		{"AStrangerThatTookOurNumberIsNeitherAdoptedNorStopped", (*suite).aStranger},
 		{"AnEndedContextIsHonoured", (*suite).anEndedContext},
 	}
 	for _, l := range laws {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"floe/internal/outage"
 )
 
 const mostAnswer = 256 << 20 // a log comes in one piece
@@ -25,6 +27,7 @@ func (e *answerError) Error() string { return fmt.Sprintf("%s: HTTP %d: %s", e.w
 // call sends a request with a JSON body, if there is one, and decodes the
 // answer, if it is wanted.
 func (b *Backend) call(ctx context.Context, method, path string, in, out any) error {
+	asked := ctx
 	ctx, cancel := context.WithTimeout(ctx, b.settings.Timeout)
 	defer cancel()
 	var body io.Reader
@@ -45,15 +48,19 @@ func (b *Backend) call(ctx context.Context, method, path string, in, out any) er
 	}
 	answer, err := b.client.Do(req)
 	if err != nil {
-		return err
+		return b.outage(asked, err)
 	}
 	defer func() { _ = answer.Body.Close() }() // it was only read
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
+		return b.outage(asked, fmt.Errorf("%s %s: %w", method, path, err))
 	}
 	if answer.StatusCode/100 != 2 {
-		return &answerError{method + " " + path, answer.StatusCode, brief(string(text))}
+		err := &answerError{method + " " + path, answer.StatusCode, brief(string(text))}
+		if unserved(method, answer.StatusCode) {
+			return b.outage(asked, err)
+		}
+		return err
 	}
 	if out == nil {
 		return nil
@@ -62,6 +69,27 @@ func (b *Backend) call(ctx context.Context, method, path string, in, out any) er
 		return fmt.Errorf("%s %s: what answers is no Ray: %w", method, path, err)
 	}
 	return nil
+}
+
+// outage marks an error of a call that was not served; one that the caller has ended is
+// none.
+func (b *Backend) outage(asked context.Context, err error) error {
+	if asked.Err() != nil {
+		return asked.Err()
+	}
+	return outage.Of("Ray at "+b.settings.Address, err)
+}
+
+// unserved says of a status whether nobody looked at the call. Ray wraps its answers to
+// what changes something, refusals too, as internal errors.
+func unserved(method string, status int) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	case http.StatusInternalServerError:
+		return method == http.MethodGet
+	}
+	return false
 }
 
 func (b *Backend) header() http.Header {

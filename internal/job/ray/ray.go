@@ -47,6 +47,7 @@ const (
 	// RAY_JOB_START_TIMEOUT_SECONDS, 15 minutes by default.
 	goneWithin = 20 * time.Minute
 	digestKey  = "floe_spec_sha256"
+	jobKey     = "floe_job"
 )
 
 // New checks settings and returns the back end.
@@ -125,7 +126,7 @@ func (b *Backend) Submit(ctx context.Context, r job.Request) (job.Status, error)
 func (b *Backend) submission(r job.Request) submission {
 	s := submission{
 		Entrypoint: entrypoint(r), SubmissionID: r.Name(), RuntimeEnv: runtimeEnv{WorkingDir: b.settings.WorkingDir},
-		Metadata: map[string]string{digestKey: r.SpecSHA256, "floe_job": r.Job},
+		Metadata: map[string]string{digestKey: r.SpecSHA256, jobKey: r.Job},
 		CPUs:     r.Resources.CPUs, GPUs: r.Resources.GPUs, Memory: r.Resources.MemoryBytes, Resources: b.settings.Resources,
 	}
 	if n := b.settings.EntrypointGPUs; n != nil {
@@ -162,6 +163,9 @@ func (b *Backend) Status(ctx context.Context, name string) (job.Status, error) {
 	found, err := b.get(ctx, name)
 	if err != nil {
 		return job.Status{}, err
+	}
+	if !strings.HasPrefix(name, found.Metadata[jobKey]+"-a") {
+		return job.Status{}, fmt.Errorf("%s: what Ray has under that name was not submitted by floe: %w", name, job.ErrUnknown)
 	}
 	return found.status(), nil
 }

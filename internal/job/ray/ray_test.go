@@ -1,6 +1,7 @@
 package ray_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"floe/internal/job"
 	"floe/internal/job/jobtest"
 	"floe/internal/job/ray"
+	"floe/internal/outage"
 )
 
 func TestImports(t *testing.T) { importtest.Check(t, importtest.NoTemporal, importtest.NoAWS) }
@@ -113,7 +115,8 @@ func TestWhatRaySaysIsRead(t *testing.T) {
 		{`{"status":"STOPPED"}`, job.Ended, -1, ""},
 		{`{"status":"STOPPED","driver_exit_code":143}`, job.Ended, 143, ""},
 	} {
-		s, err := serve(t, http.StatusOK, c.body).Status(t.Context(), "train-1-a1")
+		body := strings.Replace(c.body, "{", `{"metadata":{"floe_job":"train-1"},`, 1)
+		s, err := serve(t, http.StatusOK, body).Status(t.Context(), "train-1-a1")
 		code := -1
 		if s.ExitCode != nil {
 			code = *s.ExitCode
@@ -137,6 +140,64 @@ func TestTroubleIsNotMistakenForAJobThatIsNotThere(t *testing.T) {
 	if err := serve(t, 200, `{"version":"4"}`).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "no Ray") {
 		t.Errorf("check of another server: %v", err)
 	}
+}
+
+func TestAJobOfOthersUnderOurNameIsNeitherAdoptedNorStopped(t *testing.T) {
+	for _, metadata := range []string{`null`, `{}`, `{"floe_job":"train-2"}`} {
+		var stops int
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet {
+				stops++
+			}
+			_, _ = w.Write([]byte(`{"submission_id":"train-1-a1","status":"RUNNING","metadata":` + metadata + `}`))
+		}))
+		b := open(t, ray.Settings{Address: s.URL})
+		if st, err := b.Status(t.Context(), "train-1-a1"); !errors.Is(err, job.ErrUnknown) {
+			t.Errorf("%s: the status is %s, %v; want ErrUnknown", metadata, st, err)
+		}
+		r := request(t, "exit 0")
+		r.Job = "train-1"
+		if _, err := b.Submit(t.Context(), r); err == nil {
+			t.Errorf("%s: it was adopted; want a conflict", metadata)
+		}
+		if err := b.Stop(t.Context(), "train-1-a1", 0); err != nil || stops > 0 {
+			t.Errorf("%s: stop: %v, after %d calls that change something; want none", metadata, err, stops)
+		}
+		s.Close()
+	}
+}
+
+func TestARayThatDoesNotServeIsAnOutage(t *testing.T) {
+	for status, want := range map[int]bool{429: true, 500: true, 502: true, 503: true, 504: true, 400: false, 401: false, 403: false} {
+		_, err := serve(t, status, "boom").Status(t.Context(), "train-1-a1")
+		if e, is := outage.As(err); err == nil || is != want || is && !strings.HasPrefix(e.Service, "Ray at http://127.0.0.1:") {
+			t.Errorf("HTTP %d: got %v, an outage: %t; want %t", status, err, is, want)
+		}
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if w.WriteHeader(http.StatusNotFound); r.Method == http.MethodPost {
+			_, _ = w.Write([]byte("bad runtime_env"))
+		}
+	}))
+	b := open(t, ray.Settings{Address: s.URL})
+	if _, err := b.Submit(t.Context(), request(t, "exit 0")); err == nil || is(err) {
+		t.Errorf("a refusal: %v; want no outage", err)
+	}
+	s.Close()
+	for what, call := range map[string]func() error{
+		"submit": func() error { _, err := b.Submit(t.Context(), request(t, "exit 0")); return err },
+		"stop":   func() error { return b.Stop(t.Context(), "train-1-a1", 0) },
+		"check":  func() error { return b.Check(t.Context()) },
+	} {
+		if err := call(); !is(err) {
+			t.Errorf("%s: %v; want an outage", what, err)
+		}
+	}
+}
+
+func is(err error) bool {
+	_, ok := outage.As(err)
+	return ok
 }
 
 func TestAddressesAreChecked(t *testing.T) {

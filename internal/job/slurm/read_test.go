@@ -40,10 +40,11 @@ func TestWhatScontrolShowsIsRead(t *testing.T) {
 		{"NODE_FAIL", "NodeDown", "0:0", job.Lost, nil, "NODE_FAIL, NodeDown"},
 		{"BOOT_FAIL", "None", "0:0", job.Lost, nil, "BOOT_FAIL"},
 	} {
-		s, err := read("train-1-a1", 7, shown(c.state, c.reason, c.exit))
+		f, err := parse(shown(c.state, c.reason, c.exit))
 		if err != nil {
 			t.Fatal(err)
 		}
+		s := f.status("train-1-a1", 7)
 		if s.State != c.want || s.Reason != c.why || (s.ExitCode == nil) != (c.code == nil) || (c.code != nil && *s.ExitCode != *c.code) || s.Restarts != 2 {
 			t.Errorf("%s %s %s: got %s with %d restarts", c.state, c.reason, c.exit, s, s.Restarts)
 		}
@@ -54,8 +55,8 @@ func TestWhatScontrolShowsIsRead(t *testing.T) {
 			t.Errorf("%s: it is at %q", c.state, s.Where)
 		}
 	}
-	if s, err := read("x", 1, "slurm_load_jobs error\n"); err == nil {
-		t.Errorf("noise is read as %s; want an error", s)
+	if f, err := parse("slurm_load_jobs error\n"); err == nil {
+		t.Errorf("noise is read as %+v; want an error", f)
 	}
 }
 
@@ -63,5 +64,52 @@ func TestWhatSacctSaysIsRead(t *testing.T) {
 	s := told(job.Status{Name: "x"}, "CANCELLED by 1000", "0:9")
 	if s.State != job.Ended || *s.ExitCode != job.ExitKilled || s.Reason != "CANCELLED" {
 		t.Errorf("got %s; want it killed and cancelled", s)
+	}
+}
+
+func TestANumberIsAJobOnlyWithItsNameUserAndTimeOfSubmission(t *testing.T) {
+	digest := job.Digest([]byte("spec"))
+	line := func(name, user, submitted, comment string, restarts int) string {
+		return fmt.Sprintf("JobId=7 JobName=%s UserId=%s GroupId=x(1) JobState=RUNNING Reason=None Restarts=%d ExitCode=0:0 SubmitTime=%s StartTime=1764448000 %s\n",
+			name, user, restarts, submitted, comment)
+	}
+	fresh := submitted{ID: 7, Time: time.Unix(1764447990, 5)}
+	seen := submitted{ID: 7, UID: "1000", Since: time.Unix(1764447999, 0), Restarts: 1}
+	ours := "Comment=" + comment(digest)
+	for what, c := range map[string]struct {
+		was  submitted
+		line string
+		want bool
+	}{
+		"first seen":                    {fresh, line("train-1-a1", "ann(1000)", "1764447999", ours, 0), true},
+		"seen again":                    {seen, line("train-1-a1", "ann(1000)", "1764447999", ours, 1), true},
+		"its user's name is not known":  {seen, line("train-1-a1", "nobody(1000)", "1764447999", ours, 1), true},
+		"no comment is shown":           {seen, line("train-1-a1", "ann(1000)", "1764447999", "", 1), true},
+		"requeued":                      {seen, line("train-1-a1", "ann(1000)", "1764448500", ours, 2), true},
+		"another name":                  {fresh, line("my-other-project", "ann(1000)", "1764447999", "", 0), false},
+		"a name that tries to look so":  {fresh, line("x JobName=train-1-a1", "ann(1000)", "1764447999", ours, 0), false},
+		"another spec":                  {fresh, line("train-1-a1", "ann(1000)", "1764447999", "Comment="+comment(job.Digest(nil)), 0), false},
+		"another user":                  {seen, line("train-1-a1", "bob(1001)", "1764447999", ours, 1), false},
+		"submitted later, not requeued": {seen, line("train-1-a1", "ann(1000)", "1764448500", ours, 1), false},
+		"submitted earlier":             {seen, line("train-1-a1", "ann(1000)", "1764440000", ours, 2), false},
+	} {
+		f, err := parse(c.line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.was.is("train-1-a1", digest, f); got != c.want {
+			t.Errorf("%s: ours: %t; want %t", what, got, c.want)
+		}
+	}
+}
+
+func TestAccountingIsAskedForTheJobAndNotForItsNumber(t *testing.T) {
+	s := submitted{ID: 7, UID: "1000", Since: time.Unix(1764447999, 0)}
+	const before, ours, after = "FAILED|3:0|1764440000|1000|train-1-a1\n", "TIMEOUT|0:15|1764447999|1000|train-1-a1\n", "COMPLETED|0:0|1764449999|1001|a|b\n"
+	if state, code, ok := s.accounted("train-1-a1", before+ours+after); !ok || state != "TIMEOUT" || code != "0:15" {
+		t.Errorf("got %s %s %t; want the line of the job", state, code, ok)
+	}
+	if state, _, ok := s.accounted("train-1-a1", before+after); ok {
+		t.Errorf("got %s of another job", state)
 	}
 }

@@ -101,12 +101,6 @@ func (b *Backend) Check(ctx context.Context) error {
 	return nil
 }
 
-// submitted is what is known of an attempt that Slurm has.
-type submitted struct {
-	ID   int       `json:"id"` // 0: it must never be submitted
-	Time time.Time `json:"time"`
-}
-
 // Submit implements job.Backend.
 func (b *Backend) Submit(ctx context.Context, r job.Request) (job.Status, error) {
 	known := func(rec record.Record) (bool, error) {
@@ -131,7 +125,7 @@ func (b *Backend) find(ctx context.Context, rec record.Record, digest string) (s
 	if ok, err := rec.Read(fileExit, &e); err != nil {
 		return s, false, err
 	} else if ok {
-		s = submitted{e.ID, e.Started}
+		s = submitted{ID: e.ID, Time: e.Started}
 		return s, true, rec.Write(record.FileSubmitted, s)
 	}
 	out, err := b.call(ctx, "", "squeue", "--noheader", "--me", "--states=all", "--name="+rec.Name, "--format=%A|%k|%V")
@@ -149,7 +143,7 @@ func (b *Backend) find(ctx context.Context, rec record.Record, digest string) (s
 		if s.ID, err = strconv.Atoi(f[0]); err != nil {
 			return s, false, fmt.Errorf("squeue: found the number %q: %w", f[0], err)
 		}
-		s.Time = clock(f[2])
+		s.Time, s.Since = clock(f[2]), clock(f[2])
 		return s, true, rec.Write(record.FileSubmitted, s)
 	}
 	return s, false, nil

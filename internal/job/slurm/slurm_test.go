@@ -1,6 +1,7 @@
 package slurm_test
 
 import (
+	"context"
 	"crypto/rand"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"floe/internal/job"
 	"floe/internal/job/jobtest"
 	"floe/internal/job/slurm"
+	"floe/internal/outage"
 )
 
 func TestImports(t *testing.T) {
@@ -55,6 +57,53 @@ func TestBackend(t *testing.T) {
 			}
 		},
 	})
+}
+
+func TestBackendAgainstAStandIn(t *testing.T) {
+	slurms := standIn(t)
+	root := t.TempDir()
+	jobtest.Run(t, jobtest.World{
+		Open: func(t *testing.T) job.Backend { return open(t, root) },
+		Stranger: func(t *testing.T, name string) func() bool {
+			t.Helper()
+			return slurms.replace(t, numberOf(t, open(t, root), name), "my-other-project")
+		},
+	})
+}
+
+func TestAControllerThatIsAwayIsAnOutage(t *testing.T) {
+	slurms := standIn(t)
+	root := t.TempDir()
+	b, r := open(t, root), request(t, "away", countAndHold)
+	if _, err := b.Submit(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Stop(context.Background(), r.Name(), 0) })
+	for said, want := range map[string]bool{
+		"slurm_load_jobs error: Unable to contact slurm controller (connect failure)":   true,
+		"slurm_load_jobs error: Socket timed out on send/recv operation":                true,
+		`If munged is up, restart with --num-threads=10: Failed to access "/run/munge"`: true,
+		"slurm_load_jobs error: Invalid user id":                                        false,
+	} {
+		away := filepath.Join(slurms.root, "away")
+		if err := os.WriteFile(away, []byte(said), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for what, call := range map[string]func() error{
+			"status": func() error { _, err := b.Status(t.Context(), r.Name()); return err },
+			"stop":   func() error { return b.Stop(t.Context(), r.Name(), 0) },
+			"submit": func() error { _, err := b.Submit(t.Context(), request(t, "other", "exit 0")); return err },
+			"check":  func() error { return b.Check(t.Context()) },
+		} {
+			err := call()
+			if e, is := outage.As(err); err == nil || is != want || is && e.Service != "Slurm" {
+				t.Errorf("%s, %s: got %v, an outage: %t; want %t", said, what, err, is, want)
+			}
+		}
+		if err := os.Remove(away); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // request runs a line of shell.

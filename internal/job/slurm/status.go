@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -37,66 +36,74 @@ func (b *Backend) Status(ctx context.Context, name string) (job.Status, error) {
 		if err != nil || !ok {
 			return rec.Claimed(), err
 		}
-		return b.ask(ctx, rec, was)
+		return b.ask(ctx, rec, r.SpecSHA256, was)
 	})
 }
 
-// ask asks the controller; a job that it has forgotten is told by what the job
-// left, or else by accounting, where there is some.
-func (b *Backend) ask(ctx context.Context, rec record.Record, was submitted) (job.Status, error) {
+// ask asks the controller. A job that it has forgotten is known by what the job left,
+// or else by accounting, where there is some; so is one whose number another job has
+// now: Slurm gives numbers again when its state was lost or they have run out.
+func (b *Backend) ask(ctx context.Context, rec record.Record, digest string, was submitted) (job.Status, error) {
 	id := strconv.Itoa(was.ID)
 	out, err := b.call(ctx, "", "scontrol", "--oneliner", "show", "job", id)
-	if err == nil {
-		return read(rec.Name, was.ID, out)
+	if failed, ok := errors.AsType[*cli.Error](err); ok && strings.Contains(failed.Said, "Invalid job id") {
+		return b.gone(ctx, rec, was, "Slurm does not know it any more")
 	}
-	if failed, ok := errors.AsType[*cli.Error](err); !ok || !strings.Contains(failed.Said, "Invalid job id") {
+	if err != nil {
 		return job.Status{}, err
 	}
-	s := job.Status{Name: rec.Name, Where: "Slurm job " + id, Started: was.Time, Ended: time.Now().UTC()}
+	f, err := parse(out)
+	if err != nil {
+		return job.Status{}, err
+	}
+	if !was.is(rec.Name, digest, f) {
+		return b.gone(ctx, rec, was, fmt.Sprintf("Slurm's number %d now belongs to the job %q of %s", was.ID, f.name, f.user))
+	}
+	if seen := was.seen(f); seen != was {
+		if err := rec.Write(record.FileSubmitted, seen); err != nil {
+			return job.Status{}, err
+		}
+	}
+	return f.status(rec.Name, was.ID), nil
+}
+
+// gone is the status of a job that the controller no longer has.
+func (b *Backend) gone(ctx context.Context, rec record.Record, was submitted, why string) (job.Status, error) {
+	s := job.Status{Name: rec.Name, Where: fmt.Sprintf("Slurm job %d", was.ID), Started: was.Time, Ended: time.Now().UTC()}
 	var e exit
 	if ok, err := rec.Read(fileExit, &e); ok || err != nil {
 		s.State, s.ExitCode, s.Started, s.Ended = job.Ended, &e.Code, e.Started, e.Ended
 		return s, err
 	}
 	// Without accounting this fails, which leaves it unknown.
-	if out, err := b.call(ctx, "", "sacct", "--allocations", "--parsable2", "--noheader", "--jobs="+id, "--format=State,ExitCode"); err == nil {
-		if state, code, ok := strings.Cut(strings.TrimSpace(out), "|"); ok {
+	out, err := b.call(ctx, "", "sacct", "--allocations", "--duplicates", "--parsable2", "--noheader",
+		"--jobs="+strconv.Itoa(was.ID), "--format=State,ExitCode,Submit,UID,JobName")
+	if err == nil {
+		if state, code, ok := was.accounted(rec.Name, out); ok {
 			return told(s, state, code), nil
 		}
 	}
-	s.State, s.Reason = job.Lost, "Slurm does not know it any more, and it left no exit code"
+	s.State, s.Reason = job.Lost, why+", and it left no exit code"
 	return s, nil
 }
 
-var field = regexp.MustCompile(`(?:^|\s)(JobState|Reason|Restarts|ExitCode|StartTime|EndTime|BatchHost)=(\S*)`)
-
-// read takes in what scontrol shows of a job.
-func read(name string, id int, out string) (job.Status, error) {
-	f := map[string]string{}
-	for _, m := range field.FindAllStringSubmatch(out, -1) {
-		if _, again := f[m[1]]; !again { // what comes later is a user's text
-			f[m[1]] = m[2]
-		}
+// status is what the fields say of the job.
+func (f fields) status(name string, id int) job.Status {
+	s := job.Status{Name: name, Where: fmt.Sprintf("Slurm job %d", id), Started: clock(f.of["StartTime"]), Restarts: f.restarts}
+	if f.of["BatchHost"] != "" {
+		s.Where += " on " + f.of["BatchHost"]
 	}
-	if f["JobState"] == "" {
-		return job.Status{}, fmt.Errorf("scontrol: found no JobState in %q", cli.Brief(out))
-	}
-	s := job.Status{Name: name, Where: fmt.Sprintf("Slurm job %d", id), Started: clock(f["StartTime"])}
-	if f["BatchHost"] != "" {
-		s.Where += " on " + f["BatchHost"]
-	}
-	s.Restarts, _ = strconv.Atoi(f["Restarts"])
-	if r := f["Reason"]; r != "" && r != "None" {
+	if r := f.of["Reason"]; r != "" && r != "None" {
 		s.Reason = r
 	}
-	s = told(s, f["JobState"], f["ExitCode"])
+	s = told(s, f.of["JobState"], f.of["ExitCode"])
 	switch {
 	case s.State.Final():
-		s.Ended = clock(f["EndTime"])
+		s.Ended = clock(f.of["EndTime"])
 	case s.State == job.Pending:
 		s.Started = time.Time{} // when it might start
 	}
-	return s, nil
+	return s
 }
 
 // told says what Slurm's words mean: a state, and "code:signal".

@@ -13,7 +13,8 @@ import (
 
 // Stop implements job.Backend. Only the script is signalled, which passes it on
 // to the program: a signal to all would hit helpers that the program still needs
-// to save.
+// to save. A job that is not ours any more is not signalled: Status tells, by its
+// name, user and time of submission.
 func (b *Backend) Stop(ctx context.Context, name string, grace time.Duration) error {
 	rec, err := record.Open(b.settings.Root, name)
 	if errors.Is(err, job.ErrUnknown) {
@@ -43,14 +44,15 @@ func (b *Backend) Stop(ctx context.Context, name string, grace time.Duration) er
 		wait  time.Duration
 		skips bool // what waits has nothing to save
 	}{
-		{[]string{"--signal=TERM", "--batch", id}, grace, s.State == job.Pending},
-		{[]string{"--signal=KILL", "--full", id}, 0, s.State == job.Pending},
-		{[]string{id}, goneWithin, false},
+		{[]string{"--signal=TERM", "--batch"}, grace, s.State == job.Pending},
+		{[]string{"--signal=KILL", "--full"}, 0, s.State == job.Pending},
+		{nil, goneWithin, false},
 	} {
 		if try.skips {
 			continue
 		}
-		_, failed := b.call(ctx, "", "scancel", try.args...)
+		// With its name: should another job get the number at this moment, it is spared.
+		_, failed := b.call(ctx, "", "scancel", append(try.args, "--name="+name, id)...)
 		done, err := record.Until(ctx, try.wait, gone)
 		if done || err != nil {
 			return err
