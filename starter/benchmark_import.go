@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"floe/internal/env"
+	"floe/internal/textfile"
 )
 
 // rowImport collects the tasks of published rows.
@@ -41,8 +41,8 @@ func (r *rowImport) file(ctx context.Context, file, subset string) error {
 		return err
 	}
 	defer done()
-	if rows := rowsOf(file); rows != nil {
-		all, err := rows(in)
+	if isCSV(file) {
+		all, err := csvRows(in)
 		if err != nil {
 			return fail(exitUsage, "%s: %w", file, err)
 		}
@@ -70,7 +70,7 @@ func (r *rowImport) read(ctx context.Context, l numbered, subset string) importe
 		return out
 	}
 	var row publishedRow
-	if err := json.Unmarshal(l.text, &row); err != nil {
+	if err := textfile.Unmarshal(l.text, &row); err != nil {
 		out.err = fmt.Errorf("%w; want {\"sample_id\": \"...\", \"num_agents\": 3, \"text\": \"...\"}", err)
 		return out
 	}

@@ -137,7 +137,7 @@ func measuringEnv(e env.Environment) (env.Measuring, error) {
 }
 
 // readTasks works on the tasks of a set on all cores, and takes the results in the
-// order of the rows. All rows that are no tasks are told; then the set is refused.
+// order of the rows. The first rows that are no tasks are shown; then the set is refused.
 func readTasks[T any](ctx context.Context, a *app, file string, work func(numbered) (T, error), take func(T) error) error {
 	in, done, err := openRowFile(file)
 	if err != nil {
@@ -149,7 +149,7 @@ func readTasks[T any](ctx context.Context, a *app, file string, work func(number
 		got  T
 		err  error
 	}
-	in, end := a.withProgress(in, file, "reading tasks")
+	in, end := a.withProgress(in, "reading tasks")
 	defer end()
 	rows, bad := 0, 0
 	each := func(l numbered) outcome {
@@ -162,8 +162,9 @@ func readTasks[T any](ctx context.Context, a *app, file string, work func(number
 	err = eachLine(ctx, in, func() func(numbered) outcome { return each }, func(batch []outcome, _ bool) error {
 		for _, o := range batch {
 			if rows++; o.err != nil {
-				bad++
-				a.badRow(file, o.line, o.err)
+				if bad++; bad <= shownRowFaults {
+					a.badRow(file, o.line, o.err)
+				}
 			} else if err := take(o.got); err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -125,9 +124,9 @@ func (f buildFlags) roundCurriculum(spec experiment.Spec, e env.Environment) (ex
 // readCurriculum reads a curriculum as people write it in experiment files, or as
 // a designer's step stores it.
 func readCurriculum(file string, e env.Environment) (experiment.Curriculum, error) {
-	src, err := os.ReadFile(file) //nolint:gosec // the person named it
+	src, err := readText(file)
 	if err != nil {
-		return experiment.Curriculum{}, fail(exitUsage, "%w", err)
+		return experiment.Curriculum{}, err
 	}
 	if c, ok := storedCurriculum(src); ok {
 		return c, nil

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"floe/internal/env"
 	"floe/internal/experiment"
+	"floe/internal/textfile"
 )
 
 // recordSchema names the form of a record.
@@ -48,7 +48,7 @@ func (r datasetRecord) encode() ([]byte, error) {
 func readRecord(file string) (datasetRecord, error) {
 	var r datasetRecord
 	name := recordName(file)
-	body, err := os.ReadFile(name) //nolint:gosec // beside the file that the person named
+	body, err := textfile.ReadFile(name, longestText)
 	if err != nil {
 		return r, fail(exitUsage, "the record of %s: %w", filepath.Base(file), err)
 	}

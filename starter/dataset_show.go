@@ -62,7 +62,7 @@ func findTasks(ctx context.Context, e env.Environment, in io.Reader, f showTaskF
 	if f.id != "" {
 		want = 1
 	}
-	for rows := newLineReader(in); len(found) < want; {
+	for rows := newRowReader(in); len(found) < want; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +11,7 @@ import (
 	"strings"
 
 	"floe/internal/env"
+	"floe/internal/textfile"
 )
 
 // datasetSummary is what is in a set.
@@ -115,14 +114,10 @@ func answerTask(e env.Environment, row []byte) (env.Task, string, env.Verdict, e
 
 func decodeTask(row []byte) (env.Task, error) {
 	var t env.Task
-	d := json.NewDecoder(bytes.NewReader(row))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&t); err != nil {
+	if err := textfile.UnmarshalStrict(row, &t); err != nil {
 		return t, fmt.Errorf("found no task: %w", err)
 	}
-	if d.More() {
-		return t, errors.New("found something behind the task; want one JSON object a line")
-	}
+	t.Instance = textfile.WholeNumbers(t.Instance)
 	if t.ID == "" {
 		return t, errors.New("found no id; want a text")
 	}

@@ -189,6 +189,19 @@ func TestVerifyPassesAndNamesTheFirstLineThatDiffers(t *testing.T) {
 	}
 }
 
+func TestVerifySaysThatAFileHasBeenPackedSince(t *testing.T) {
+	plain, packed := build(t, "v.jsonl", "--validation"), build(t, "v.jsonl.zst", "--validation")
+	bodyPlain, bodyPacked := get(t, plain), get(t, packed)
+	for file, body := range map[string][]byte{plain: bodyPacked, packed: bodyPlain} {
+		if err := os.WriteFile(file, body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, errOut, code := cli(t, "dataset", "verify", file); code != exitFailed || !strings.Contains(errOut, "packed with zstd, as its record says") {
+			t.Errorf("exit code %d\n%s", code, errOut)
+		}
+	}
+}
+
 func TestVerifyComparesLineByLine(t *testing.T) {
 	file := build(t, "v.jsonl", "--validation")
 	lines := strings.SplitAfter(string(get(t, file)), "\n")

@@ -46,6 +46,9 @@ func (a *app) datasetVerify(ctx context.Context, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", recordName(file), err)
 	}
+	if err := r.packedAsSaid(file, found); err != nil {
+		return err
+	}
 	drawn, err := a.drawAgain(ctx, m, r, file, found)
 	if err != nil {
 		return err
@@ -58,6 +61,21 @@ func (a *app) datasetVerify(ctx context.Context, file string) error {
 		_, err := fmt.Fprintf(w, "%s: the same, byte for byte: %d tasks, sha256 %s\n", v.File, v.Tasks, v.SHA256)
 		return err
 	})
+}
+
+// packedAsSaid refuses a file that somebody has packed or unpacked since: bytes are
+// compared, not what they say.
+func (r datasetRecord) packedAsSaid(file string, found io.ReaderAt) error {
+	const zstdMagic = "\x28\xb5\x2f\xfd"
+	var head [len(zstdMagic)]byte
+	if _, err := found.ReadAt(head[:], 0); err != nil && !errors.Is(err, io.EOF) {
+		return fail(exitUsage, "%w", err)
+	}
+	words := map[bool]string{true: "packed with zstd", false: "not packed with zstd"}
+	if packed := string(head[:]) == zstdMagic; packed != r.Packed {
+		return fail(exitFailed, "%s is %s; want it %s, as its record says: every byte is compared", file, words[packed], words[r.Packed])
+	}
+	return nil
 }
 
 // drawAgain draws a set again and compares each line with the file's as it comes.

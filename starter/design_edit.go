@@ -20,6 +20,7 @@ import (
 	"floe/internal/experiment"
 	"floe/internal/orders"
 	"floe/internal/report"
+	"floe/internal/textfile"
 	"floe/workflows"
 )
 
@@ -136,14 +137,9 @@ func (a *app) written(ctx context.Context, d design, space env.Space, file strin
 
 func (a *app) readEdit(file string) ([]byte, error) {
 	if file == "-" {
-		return io.ReadAll(io.LimitReader(a.in, mostEdit))
+		return textfile.ReadAll(a.in, mostEdit)
 	}
-	f, err := os.Open(file) //nolint:gosec // the person named it
-	if err != nil {
-		return nil, err
-	}
-	src, err := io.ReadAll(io.LimitReader(f, mostEdit))
-	return src, errors.Join(err, f.Close())
+	return textfile.ReadFile(file, mostEdit)
 }
 
 // parseEdit reads an edit strictly; the error has a line per fault.

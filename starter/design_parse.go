@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,10 +17,6 @@ import (
 	"floe/internal/experiment"
 	"floe/internal/orders"
 )
-
-// mostReply is the largest text that is read; what is beyond the reader's own
-// bound gets a class, not an error.
-const mostReply = 16 << 20
 
 // parsedReply is all that floe makes of a text.
 type parsedReply struct {
@@ -76,25 +71,11 @@ The exit code is 1 if the text gives no curriculum.`,
 	return c
 }
 
-// readReply reads a file, or stdin for -.
+// readReply reads a file, or stdin for -. What is beyond the reader's own bound gets
+// a class, not an error.
 func (a *app) readReply(file string) (string, error) {
-	in := a.in
-	if file != "-" {
-		f, err := os.Open(file) //nolint:gosec // the person named it
-		if err != nil {
-			return "", fail(exitUsage, "%w", err)
-		}
-		defer f.Close() //nolint:errcheck // only read
-		in = f
-	}
-	body, err := io.ReadAll(io.LimitReader(in, mostReply+1))
-	switch {
-	case err != nil:
-		return "", fail(exitUsage, "%w", err)
-	case len(body) > mostReply:
-		return "", fail(exitUsage, "%s has more than %d bytes; want one reply", file, mostReply)
-	}
-	return string(body), nil
+	body, err := a.readAll(file)
+	return string(body), err
 }
 
 // parseReply reads a reply and settles what would be used of it.

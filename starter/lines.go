@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"floe/internal/textfile"
 )
 
 // Sizes of reading lines. longestLine is more than any model writes, and keeps a
@@ -89,8 +91,61 @@ func (r *lineReader) append(dst []byte) (_ []byte, tooLong bool, err error) {
 	}
 }
 
-// next reads the next line that is not blank. Its text lasts until the next call.
-func (r *lineReader) next() (numbered, error) {
+// rowReader reads rows of JSON: one a line, or the values of an array, or objects
+// that are spread over lines. The first line shows which.
+type rowReader struct {
+	lineReader
+
+	values *textfile.Values // where rows are not lines
+	begun  bool             // the first line that is not blank has been read
+}
+
+func newRowReader(r io.Reader) *rowReader {
+	return &rowReader{lineReader: *newLineReader(r)}
+}
+
+// waits says whether a row is likely to come without waiting for the input.
+func (r *rowReader) waits() bool {
+	return r.values != nil && r.values.Buffered() || r.values == nil && r.lineReader.waits()
+}
+
+// append appends the next row to dst. A line may be blank. The error is io.EOF
+// behind the last row, else a lineError.
+func (r *rowReader) append(dst []byte) (_ []byte, tooLong bool, err error) {
+	from := len(dst)
+	if r.values == nil {
+		dst, tooLong, err = r.lineReader.append(dst)
+		if err != nil || r.begun || len(bytes.TrimSpace(dst[from:])) == 0 {
+			return dst, tooLong, err
+		}
+		if r.begun = true; tooLong || !goesOn(bytes.TrimSpace(dst[from:])) {
+			return dst, tooLong, nil
+		}
+		first := bytes.NewReader(bytes.Clone(dst[from:]))
+		r.values = textfile.NewValues(io.MultiReader(first, r.buffered), r.line, longestLine)
+	}
+	value, line, err := r.values.Next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &lineError{line, err}
+	}
+	r.line = line
+	return append(dst[:from], value...), false, err
+}
+
+// goesOn says whether a first line can only be the begin of JSON that goes on over
+// the lines to come, or an array of objects.
+func goesOn(line []byte) bool {
+	switch last := line[len(line)-1]; line[0] {
+	case '[':
+		return len(line) == 1 || bytes.TrimLeft(line[1:], " \t")[0] == '{'
+	case '{':
+		return last == '{' || last == '[' || last == ',' || last == ':'
+	}
+	return false
+}
+
+// next reads the next row that is not blank. Its text lasts until the next call.
+func (r *rowReader) next() (numbered, error) {
 	for {
 		text, tooLong, err := r.append(r.text[:0])
 		if err != nil {

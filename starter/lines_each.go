@@ -76,7 +76,7 @@ type span struct {
 func (s *lineStream[T]) read(ctx context.Context, in io.Reader) {
 	defer close(s.order)
 	defer close(s.work)
-	for r := newLineReader(in); ; {
+	for r := newRowReader(in); ; {
 		b := s.fresh()
 		err := b.fill(r)
 		if len(b.lines) > 0 {
@@ -99,7 +99,7 @@ func (s *lineStream[T]) read(ctx context.Context, in io.Reader) {
 
 // fill reads as many lines as are there without waiting, at least one, blank or
 // not, and at most a batch: whoever writes one line and waits gets the answer.
-func (b *lineBatch[T]) fill(r *lineReader) error {
+func (b *lineBatch[T]) fill(r *rowReader) error {
 	for {
 		from := len(b.text)
 		text, tooLong, err := r.append(b.text)

@@ -2,30 +2,35 @@ package main
 
 import (
 	"io"
-	"os"
-	"strings"
+
+	"floe/internal/textfile"
 )
 
 // withProgress shows how much of a file has been read. Nothing is shown for what
 // has no length to go by, nor while rows are written to the same terminal.
-func (a *app) withProgress(r io.Reader, file, what string) (with io.Reader, done func()) {
-	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || strings.HasSuffix(file, ".zst") || terminal(a.out) {
+func (a *app) withProgress(r io.Reader, what string) (with io.Reader, done func()) {
+	f, ok := r.(*textfile.File)
+	if !ok || terminal(a.out) {
+		return r, func() {}
+	}
+	if _, _, ok := f.Progress(); !ok {
 		return r, func() {}
 	}
 	m := a.meter(what)
-	return &meteredReader{r, m, 0, info.Size()}, m.close
+	return &meteredReader{f, m}, m.close
 }
 
+// meteredReader reads a file, and shows how far.
 type meteredReader struct {
-	r          io.Reader
-	meter      *meter
-	read, size int64
+	*textfile.File
+
+	meter *meter
 }
 
 func (m *meteredReader) Read(p []byte) (int, error) {
-	n, err := m.r.Read(p)
-	m.read += int64(n)
-	m.meter.show(int(m.read), int(m.size))
+	n, err := m.File.Read(p)
+	if read, size, ok := m.Progress(); ok {
+		m.meter.show(int(read), int(size))
+	}
 	return n, err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"floe/internal/env"
 	"floe/internal/env/all"
+	"floe/internal/textfile"
 )
 
 var renderFormats = []string{env.FormatText, env.FormatSVG, env.FormatAnimatedSVG}
@@ -36,7 +36,7 @@ animated picture needs no script and no network: any browser shows it.`,
 		RunE: func(*cobra.Command, []string) error { return a.render(f) },
 	}
 	c.Flags().StringVar(&f.task, "task", "", "`FILE` of one task as JSON, a row of a dataset; - for stdin")
-	c.Flags().StringVar(&f.dataset, "dataset", "", "dataset `FILE` (.jsonl or .jsonl.zst) to find --id in")
+	c.Flags().StringVar(&f.dataset, "dataset", "", "dataset `FILE`, plain or packed, to find --id in")
 	c.Flags().StringVar(&f.id, "id", "", "the task's `ID` in the dataset")
 	c.Flags().StringVar(&f.answer, "answer", "", "`FILE` with the text of an answer; - for stdin")
 	c.Flags().StringVar(&f.plan, "plan", "", "optimal: draw an optimal plan")
@@ -130,7 +130,7 @@ func findTask(e env.Environment, file, id string) (env.Problem, error) {
 		return nil, err
 	}
 	defer done()
-	for rows := newLineReader(in); ; {
+	for rows := newRowReader(in); ; {
 		l, err := rows.next()
 		switch {
 		case errors.Is(err, io.EOF):
@@ -180,12 +180,12 @@ func optimalAnswer(p env.Problem) (string, error) {
 }
 
 func (a *app) readAll(file string) ([]byte, error) {
-	if file == "-" {
-		return io.ReadAll(a.in)
+	if file != "-" {
+		return readText(file)
 	}
-	body, err := os.ReadFile(file) //nolint:gosec // the person named it
+	body, err := textfile.ReadAll(a.in, longestText)
 	if err != nil {
-		return nil, fail(exitUsage, "%w", err)
+		return nil, fail(exitUsage, "stdin: %w", err)
 	}
 	return body, nil
 }

@@ -14,6 +14,7 @@ import (
 	"floe/internal/env"
 	"floe/internal/env/all"
 	"floe/internal/experiment"
+	"floe/internal/textfile"
 )
 
 // rescoreFlags say whose answers are judged again.
@@ -43,8 +44,8 @@ With --check the exit code is 1 when a verdict changed.`,
 			return a.rescore(c.Context(), args, f, c.Flags().Changed("environment"))
 		},
 	}
-	c.Flags().StringVar(&f.tasks, "tasks", "", "dataset `FILE` (.jsonl or .jsonl.zst) that the answers are to")
-	c.Flags().StringVar(&f.answers, "answers", "", "`FILE` of answers (.jsonl or .jsonl.zst)")
+	c.Flags().StringVar(&f.tasks, "tasks", "", "dataset `FILE`, JSON lines, that the answers are to")
+	c.Flags().StringVar(&f.answers, "answers", "", "`FILE` of answers, JSON lines")
 	c.Flags().StringVar(&f.environment, "environment", all.Names()[0], "the family of tasks in --tasks")
 	c.Flags().BoolVar(&f.check, "check", false, "fail with exit code 1 when a verdict changed")
 	return c
@@ -146,7 +147,7 @@ func storedAnswers() func(numbered) answerLine {
 	return func(l numbered) answerLine {
 		row := answerLine{line: l.line, err: l.err}
 		if row.err == nil {
-			row.err = strictJSON(l.text, &row.answer)
+			row.err = textfile.UnmarshalStrict(l.text, &row.answer)
 		}
 		return row
 	}

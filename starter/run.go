@@ -104,9 +104,9 @@ func repeatFlags(name string, sets []string) []string {
 
 // loadSpec reads an experiment file strictly.
 func loadSpec(file string, sets []string) (experiment.Spec, error) {
-	src, err := os.ReadFile(file) //nolint:gosec // the person named it
+	src, err := readText(file)
 	if err != nil {
-		return experiment.Spec{}, fail(exitUsage, "%w", err)
+		return experiment.Spec{}, err
 	}
 	return config.Load(file, src, sets, all.Open)
 }

@@ -2,20 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 
 	"floe/internal/config"
 	"floe/internal/env"
 	"floe/internal/env/all"
 	"floe/internal/experiment"
+	"floe/internal/textfile"
 )
 
 func (a *app) scoreCmd() *cobra.Command {
@@ -40,8 +37,8 @@ scored.`,
 		Annotations: map[string]string{knowsJSONL: ""},
 		RunE:        func(c *cobra.Command, _ []string) error { return a.score(c.Context(), f) },
 	}
-	c.Flags().StringVar(&f.in, "in", "-", "`FILE` of answers (.jsonl or .jsonl.zst); - for stdin")
-	c.Flags().StringVar(&f.tasks, "tasks", "", "dataset `FILE` (.jsonl or .jsonl.zst) whose tasks the answers name by id")
+	c.Flags().StringVar(&f.in, "in", "-", "`FILE` of answers, plain or packed; - for stdin")
+	c.Flags().StringVar(&f.tasks, "tasks", "", "dataset `FILE`, plain or packed, whose tasks the answers name by id")
 	c.Flags().StringVar(&f.environment, "environment", all.Names()[0], "the family of tasks")
 	c.Flags().StringArrayVar(&f.sets, "set", nil, "override a field of the reward, such as `reward.floor=0.2`; can be repeated")
 	c.Flags().StringVar(&f.state, "reward-state", "", "`JSON` of the answers seen before, {\"answers\":N,\"within\":M}: the weights depend on it")
@@ -69,7 +66,7 @@ func (a *app) score(ctx context.Context, f scoreFlags) error {
 	}
 	defer done()
 	s.name = f.in
-	in, end := a.withProgress(in, f.in, "scoring")
+	in, end := a.withProgress(in, "scoring")
 	tally, err := s.run(ctx, in, a.out)
 	end()
 	if err != nil {
@@ -125,13 +122,8 @@ func readRewardState(body []byte) (env.RewardState, error) {
 		Answers *int64 `json:"answers"`
 		Within  *int64 `json:"within"`
 	}
-	d := json.NewDecoder(strings.NewReader(string(body)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&raw); err != nil {
+	if err := textfile.UnmarshalStrict(body, &raw); err != nil {
 		return env.RewardState{}, fmt.Errorf("read reward state: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return env.RewardState{}, errors.New("read reward state: there is something behind it")
 	}
 	if raw.Answers == nil || raw.Within == nil || *raw.Within < 0 || *raw.Within > *raw.Answers {
 		return env.RewardState{}, fmt.Errorf(`reward state is %.80s; want {"answers":N,"within":M} with 0 <= M <= N`, body)
@@ -139,27 +131,30 @@ func readRewardState(body []byte) (env.RewardState, error) {
 	return env.RewardState{Answers: *raw.Answers, Within: *raw.Within}, nil
 }
 
-// openRows opens a file of rows, unpacking one that ends in .zst; - is stdin.
+// openRows opens a file of rows in any form that package textfile reads; - is stdin.
 func (a *app) openRows(file string) (rows io.Reader, done func(), err error) {
 	if file == "-" {
-		return a.in, func() {}, nil
+		return textfile.NewReader(a.in), func() {}, nil
 	}
 	return openRowFile(file)
 }
 
 func openRowFile(file string) (rows io.Reader, done func(), err error) {
-	f, err := os.Open(file) //nolint:gosec // the person named it
+	f, err := textfile.Open(file)
 	if err != nil {
 		return nil, nil, fail(exitUsage, "%w", err)
 	}
-	closeFile := func() { _ = f.Close() } // it was only read
-	if !strings.HasSuffix(file, ".zst") {
-		return f, closeFile, nil
-	}
-	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+	return f, func() { _ = f.Close() }, nil // it was only read
+}
+
+// longestText bounds files that are read whole.
+const longestText = 16 << 20
+
+// readText reads a whole file in any form that package textfile reads.
+func readText(file string) ([]byte, error) {
+	body, err := textfile.ReadFile(file, longestText)
 	if err != nil {
-		closeFile()
-		return nil, nil, fail(exitUsage, "%s: %w", file, err)
+		return nil, fail(exitUsage, "%w", err)
 	}
-	return z, func() { z.Close(); closeFile() }, nil
+	return body, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"floe/internal/config/strict"
 	"floe/internal/env"
+	"floe/internal/textfile"
 )
 
 // scoreLine is one line of input, decoded. Fields that are null count as absent.
@@ -69,7 +70,16 @@ func readStrictLine(line []byte) (scoreLine, error) {
 	return l, l.check()
 }
 
-func notJSON(err error) error { return fmt.Errorf("not JSON: %w", err) }
+// notJSON says what keeps a line from being JSON. Python writes numbers that are none
+// as no other language reads them.
+func notJSON(err error) error {
+	for _, sign := range []string{"'N'", "'I'"} {
+		if strings.Contains(err.Error(), "character "+sign) {
+			return fmt.Errorf("not JSON: %w (NaN and Infinity are no JSON; want null)", err)
+		}
+	}
+	return fmt.Errorf("not JSON: %w", err)
+}
 
 func (l *scoreLine) decode(d *json.Decoder, key string) error {
 	var to any
@@ -79,16 +89,17 @@ func (l *scoreLine) decode(d *json.Decoder, key string) error {
 		to = &l.id
 	case "answer":
 		to = &l.answer
-	case "tokens":
-		to = &l.tokens
 	case "truncated":
 		to = &l.truncated
-	case "task", "reward_state", "verdict":
+	case "tokens", "task", "reward_state", "verdict":
 		to = &raw
 	default:
 		return unknownKey(key)
 	}
 	err := d.Decode(to)
+	if err == nil && key == "tokens" {
+		err = textfile.Unmarshal(raw, &l.tokens)
+	}
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong):

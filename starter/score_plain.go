@@ -147,7 +147,8 @@ var hexValue = func() (value [256]int8) {
 	return value
 }()
 
-// number reads a whole number of up to nine digits.
+// number reads a whole number of up to nine digits, also one written with a
+// fraction of zeros.
 func (p *plainReader) number() (*int, bool) {
 	p.space()
 	from, v := p.pos, 0
@@ -155,6 +156,10 @@ func (p *plainReader) number() (*int, bool) {
 		v = v*10 + int(p.text[p.pos]-'0')
 	}
 	digits := p.pos - from
+	if p.pos+1 < len(p.text) && p.text[p.pos] == '.' && p.text[p.pos+1] == '0' {
+		for p.pos++; p.pos < len(p.text) && p.text[p.pos] == '0'; p.pos++ {
+		}
+	}
 	return &v, digits == 1 || digits > 1 && digits < 10 && p.text[from] != '0'
 }
 

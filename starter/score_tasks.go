@@ -1,15 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"floe/internal/env"
+	"floe/internal/textfile"
 )
 
 // taskBook finds the task that an answer is about.
@@ -79,14 +77,10 @@ func openTaskRow(e env.Environment, row []byte) (env.Problem, error) {
 		}
 	}
 	var t env.Task
-	d := json.NewDecoder(bytes.NewReader(row))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&t); err != nil {
+	if err := textfile.UnmarshalStrict(row, &t); err != nil {
 		return nil, fmt.Errorf("read task: %w", err)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("read task: there is something behind it")
-	}
+	t.Instance = textfile.WholeNumbers(t.Instance)
 	return e.Open(t)
 }
 

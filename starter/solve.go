@@ -15,6 +15,7 @@ import (
 
 	"floe/internal/env"
 	"floe/internal/env/all"
+	"floe/internal/textfile"
 )
 
 type solveFlags struct{ in, objective, environment string }
@@ -29,8 +30,8 @@ the same order:
 
   {"id":"a","grid":["FFF","FHF","FFF"],"starts":[[0,0],[2,2]],"goals":[[2,0],[0,2]]}
 
-Fields with other names are not looked at. A row that is no instance is told with
-its line and what is wrong with it; the others are solved, and the exit code is 2.
+Fields with other names are not looked at. Of a row that is no instance you see the
+line and all that is wrong with it; the others are solved, and the exit code is 2.
 The objective chooses the plan; both optima are always found. Plans are in the
 output of -o jsonl, json and yaml.`,
 		Example: `  starter solve --in instances.jsonl -o jsonl > solved.jsonl
@@ -39,7 +40,7 @@ output of -o jsonl, json and yaml.`,
 		Annotations: map[string]string{knowsJSONL: ""},
 		RunE:        func(c *cobra.Command, _ []string) error { return a.solve(c.Context(), f) },
 	}
-	c.Flags().StringVar(&f.in, "in", "-", "`FILE` of instances (.jsonl or .jsonl.zst); - for stdin")
+	c.Flags().StringVar(&f.in, "in", "-", "`FILE` of instances, plain or packed; - for stdin")
 	c.Flags().StringVar(&f.objective, "objective", "sum_of_costs", "what the plan is optimal in: sum_of_costs or makespan")
 	c.Flags().StringVar(&f.environment, "environment", all.Names()[0], "the family of tasks")
 	must(c.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions([]string{"sum_of_costs", "makespan"}, cobra.ShellCompDirectiveNoFileComp)))
@@ -60,7 +61,7 @@ func (a *app) solve(ctx context.Context, f solveFlags) error {
 	}
 	defer done()
 	s := solving{app: a, file: inputName(f.in), out: newSolvedWriter(a.out, a.output)}
-	in, end := a.withProgress(in, f.in, "solving")
+	in, end := a.withProgress(in, "solving")
 	err = eachLine(ctx, in, func() func(numbered) solved {
 		solver := e.NewSolver()
 		return func(l numbered) solved { return solveRow(ctx, solver, l, f.objective) }
@@ -111,7 +112,7 @@ func solveRow(ctx context.Context, solver env.Solver, l numbered, objective stri
 			errID = fmt.Errorf("id is %v; want a text", shownID(row.ID))
 		}
 	}
-	s.Solution, s.err = solver.Solve(ctx, l.text, objective)
+	s.Solution, s.err = solver.Solve(ctx, textfile.WholeNumbers(l.text), objective)
 	s.err = errors.Join(errID, s.err)
 	return s
 }
@@ -138,8 +139,9 @@ type solving struct {
 func (s *solving) take(batch []solved, _ bool) error {
 	for _, r := range batch {
 		if r.err != nil {
-			s.bad++
-			s.app.badRow(s.file, r.line, r.err)
+			if s.bad++; s.bad <= shownRowFaults {
+				s.app.badRow(s.file, r.line, r.err)
+			}
 			continue
 		}
 		s.good++

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"floe/internal/config"
 	"floe/internal/env/all"
 	"floe/internal/experiment"
+	"floe/internal/textfile"
 	"floe/workflows"
 )
 
@@ -36,15 +36,15 @@ work that cells have in common is done once for all of them.`,
 
 // loadSweep reads a sweep file strictly. Its base file is looked for beside it.
 func loadSweep(file string) (experiment.Sweep, error) {
-	src, err := os.ReadFile(file) //nolint:gosec // the person named it
+	src, err := readText(file)
 	if err != nil {
-		return experiment.Sweep{}, fail(exitUsage, "%w", err)
+		return experiment.Sweep{}, err
 	}
 	return config.LoadSweep(file, src, func(name string) ([]byte, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(filepath.Dir(file), name)
 		}
-		return os.ReadFile(name) //nolint:gosec // the person's file named it
+		return textfile.ReadFile(name, longestText)
 	}, all.Open)
 }
 

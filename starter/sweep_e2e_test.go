@@ -96,6 +96,25 @@ func TestASweepFromTheCommandLine(t *testing.T) {
 			t.Errorf("%d experiments were started for two new cells:\n%s", m.started()-before, out)
 		}
 	})
+	t.Run("cells that the file has no more are shown as such", func(t *testing.T) {
+		before := m.started()
+		short := specFile(t, strings.Replace(smallSweep, "seeds: [1, 2]", "seeds: [1]", 1))
+		out, said, code := m.starter("sweep", "start", short)
+		if code != exitOK || !strings.HasPrefix(out, "tiny: done: 2 cells = 2 done") || !strings.Contains(said, "4 not in the file any more") || m.started() != before {
+			t.Errorf("exit code %d, %d experiments were started\n%s%s", code, m.started()-before, said, out)
+		}
+		v := m.sweepOf("tiny")
+		if len(v.Cells) != 2 || len(v.LeftOut) != 4 || v.LeftOut[0].Name != "tiny-fixed-s2" || v.LeftOut[0].State != "done" || v.LeftOut[0].Valid == nil {
+			t.Errorf("%d cells, left out %+v", len(v.Cells), v.LeftOut)
+		}
+		if shown := m.must("sweep", "show", "tiny"); !strings.Contains(shown, "  tiny-rule-s3 done, valid ") {
+			t.Errorf("show printed\n%s", shown)
+		}
+		out = m.must("sweep", "start", specFile(t, strings.Replace(smallSweep, "seeds: [1, 2]", "seeds: [1, 2, 3]", 1)))
+		if v := m.sweepOf("tiny"); !strings.HasPrefix(out, "tiny: done: 6 cells = 6 done") || m.started() != before || len(v.LeftOut) != 0 {
+			t.Errorf("%d experiments were started for cells that are back, left out %+v:\n%s", m.started()-before, v.LeftOut, out)
+		}
+	})
 	t.Run("a retry with nothing to retry says so and fails", func(t *testing.T) {
 		if _, errOut, code := m.starter("sweep", "retry", "tiny", "--failed"); code != exitFailed || !strings.Contains(errOut, "ended") {
 			t.Errorf("exit code %d, %s", code, errOut)

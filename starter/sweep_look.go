@@ -27,6 +27,7 @@ type sweepView struct {
 	UI      string         `json:"ui,omitempty"`
 	Arms    []sweepArmView `json:"arms"`
 	Cells   []cellView     `json:"cells"`
+	LeftOut []cellView     `json:"left_out,omitempty"` // cells that earlier files had and this one has not
 	Renewed int            `json:"renewed"` // runs of the workflow before this one
 }
 
@@ -49,6 +50,7 @@ type cellView struct {
 	Cause   string   `json:"cause,omitempty"`
 	Tries   int      `json:"tries"`
 	Adopted bool     `json:"adopted,omitempty"`
+	LeftOut bool     `json:"left_out,omitempty"` // not in the file any more
 }
 
 func viewOf(s workflows.SweepStatus) sweepView {

@@ -56,6 +56,9 @@ shown, when two designers propose the same curriculum; never less.`,
 			if err != nil {
 				return err
 			}
+			if err := checkDeadline(args[0]); err != nil {
+				return err
+			}
 			p, err := a.planSweep(c.Context(), s, done)
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ func (a *app) sweepShowCmd() *cobra.Command {
 		Use:   "show NAME",
 		Short: "Show how a sweep stands: wanted = done + running + waiting + failed",
 		Long: `Shows the sum of a sweep's cells, a line for each arm, and what failed and why.
+Cells that an earlier file had and the present one has not are listed apart.
 -o json has all cells, -o jsonl one cell a line.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.sweepNames,
@@ -30,6 +32,7 @@ func (a *app) sweepShowCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.addLeftOut(c.Context(), a.temporal, &v)
 			if a.output == "jsonl" {
 				return v.jsonLines(a.out)
 			}
@@ -42,7 +45,7 @@ func (a *app) sweepShowCmd() *cobra.Command {
 
 func (v sweepView) jsonLines(w io.Writer) error {
 	enc := json.NewEncoder(w)
-	for _, c := range v.Cells {
+	for _, c := range slices.Concat(v.Cells, v.LeftOut) {
 		if err := enc.Encode(c); err != nil {
 			return err
 		}
@@ -75,11 +78,20 @@ func (v sweepView) table(w io.Writer, cells bool) error {
 		fmt.Fprintf(w, "Temporal UI  %s\n", v.UI)
 	}
 	fmt.Fprintln(w)
-	if err := v.armTable(w); err != nil || !cells {
+	if err := v.armTable(w); err != nil {
 		return err
 	}
-	fmt.Fprintln(w)
-	return v.cellTable(w)
+	if cells {
+		fmt.Fprintln(w)
+		if err := v.cellTable(w); err != nil {
+			return err
+		}
+	}
+	if len(v.LeftOut) > 0 {
+		fmt.Fprintln(w)
+		v.leftOutLines(w)
+	}
+	return nil
 }
 
 // approvals lists the cells of which a person has to approve a design.

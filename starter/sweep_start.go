@@ -67,9 +67,10 @@ func (a *app) startSweep(ctx context.Context, s experiment.Sweep, file string, d
 	if err != nil {
 		return err
 	}
-	if err := a.launchSweep(ctx, c, s, digest); err != nil {
+	if err := a.launchSweep(ctx, c, s, digest, file); err != nil {
 		return err
 	}
+	a.sayLeftOut(ctx, c, s)
 	if url := a.uiURL(c.GetWorkflow(ctx, workflows.SweepID(s.Name), "")); url != "" {
 		a.say("Temporal UI: %s", url)
 	}
@@ -80,10 +81,14 @@ func (a *app) startSweep(ctx context.Context, s experiment.Sweep, file string, d
 	return a.concludeSweep(ctx, s.Name, a.command("sweep start "+file, a.repeatData()...))
 }
 
-// launchSweep sees to it that a sweep with this plan runs or has run.
-func (a *app) launchSweep(ctx context.Context, c client.Client, s experiment.Sweep, digest string) error {
+// launchSweep sees to it that a sweep with this plan runs or has run. One that is
+// only followed may be past its deadline.
+func (a *app) launchSweep(ctx context.Context, c client.Client, s experiment.Sweep, digest, file string) error {
 	d, err := describe(ctx, c, workflows.SweepID(s.Name))
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
+		if err := checkDeadline(file); err != nil {
+			return err
+		}
 		a.say("starting sweep %s: %d cells", s.Name, len(s.Cells()))
 		return a.executeSweep(ctx, c, s, digest)
 	}
@@ -102,12 +107,18 @@ func (a *app) launchSweep(ctx context.Context, c client.Client, s experiment.Swe
 		a.say("sweep %s is running; following it", s.Name)
 		return nil
 	case running:
+		if err := checkDeadline(file); err != nil {
+			return err
+		}
 		return a.extendSweep(ctx, c, s, digest)
 	}
 	var status workflows.SweepStatus
 	if c.GetWorkflow(ctx, workflows.SweepID(s.Name), "").Get(ctx, &status) == nil && status.Tally.Done == len(s.Cells()) && old == digest {
 		a.say("sweep %s is done already", s.Name)
 		return nil
+	}
+	if err := checkDeadline(file); err != nil {
+		return err
 	}
 	a.say("sweep %s has ended; starting it again: cells that are done are not run again", s.Name)
 	return a.executeSweep(ctx, c, s, digest)

@@ -24,6 +24,7 @@ func checkSpec(d *decoder, spec experiment.Spec) {
 			"found %v; want at most accuracy_top, which is %v", r.AccuracyLow, r.AccuracyTop)
 	}
 	checkDesigner(d, spec)
+	d.checkMeaning(spec)
 }
 
 // checkURL refuses an address that is no plain http URL.

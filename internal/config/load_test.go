@@ -148,7 +148,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"too small", base + "rounds: 0", "f.yaml:3:9: rounds: found 0; want a whole number from 1 to 100"},
 		{"too large", base + "rounds: 101", "f.yaml:3:9: rounds: found 101; want a whole number from 1 to 100"},
 		{"negative", base + "seed: -1", "f.yaml:3:7: seed: found -1; want a whole number of at least 0"},
-		{"beyond 64 bits", base + "seed: 9223372036854775808", "f.yaml:3:7: seed: found 9223372036854775808; want a whole number of at least 0"},
+		{"beyond 64 bits", base + "seed: 9223372036854775808", "f.yaml:3:7: seed: found 9223372036854775808; want a whole number of at least 0 and at most 9223372036854775807"},
+		{"minus zero", base + "seed: -0", "f.yaml:3:7: seed: found -0; want a whole number of at least 0 (write 0)"},
 		{"a truth", base + "rounds: true", "f.yaml:3:9: rounds: found true; want a whole number from 1 to 100"},
 		{"a list for a number", base + "rounds: [1]", "f.yaml:3:9: rounds: found a list; want a whole number from 1 to 100"},
 		{"a mapping for a number", base + "rounds: {a: 1}", "f.yaml:3:9: rounds: found a mapping; want a whole number from 1 to 100"},
@@ -158,6 +159,10 @@ func TestLoadRefuses(t *testing.T) {
 		{"infinity", base + "trainer: {kl: .inf}", "f.yaml:3:15: trainer.kl: found .inf; want a number from 0 to 10"},
 		{"NaN as a word", base + "trainer: {kl: NaN}", `f.yaml:3:15: trainer.kl: found "NaN"; want a number from 0 to 10`},
 		{"beyond floats", base + "trainer: {kl: 1e999}", `f.yaml:3:15: trainer.kl: found "1e999"; want a number from 0 to 10`},
+		{"below floats", base + "trainer: {learning_rate: 1e-400}", "f.yaml:3:26: trainer.learning_rate: found 1e-400; want a number from 0 to 1 (so small a number would be read as 0)"},
+		{"minus infinity", base + "trainer: {kl: -.INF}", "f.yaml:3:15: trainer.kl: found -.INF; want a number from 0 to 10"},
+		{"infinity as a word", base + "trainer: {kl: Infinity}", `f.yaml:3:15: trainer.kl: found "Infinity"; want a number from 0 to 10`},
+		{"nan in capitals", base + "trainer: {kl: .NAN}", "f.yaml:3:15: trainer.kl: found .NAN; want a number from 0 to 10"},
 		{"a share out of range", base + "reward: {floor: 1.01}", "f.yaml:3:17: reward.floor: found 1.01; want a number from 0 to 1"},
 		{"a percentage", base + "reward: {floor: 30%}", `f.yaml:3:17: reward.floor: found "30%"; want a number from 0 to 1 (write 0.3)`},
 		{"a comma", base + "reward: {floor: '0,3'}", `f.yaml:3:17: reward.floor: found "0,3"; want a number from 0 to 1`},
@@ -212,6 +217,14 @@ func TestLoadRefuses(t *testing.T) {
 		{"tokens from the other side", base + "reward:\n  free_tokens: 5000", "f.yaml:4:16: reward.full_tokens: found 4096; want more than free_tokens, which is 5000"},
 		{"a broken one is told once", base + "reward: {full_tokens: x}", `f.yaml:3:23: reward.full_tokens: found "x"; want a whole number of at least 1`},
 		{"weights", base + "reward: {accuracy_low: 0.9}", "f.yaml:3:24: reward.accuracy_low: found 0.9; want at most accuracy_top, which is 0.8"},
+
+		{"plans that nobody imitates", base + "trainer: {warm_epochs: 0}", "f.yaml:3:24: trainer.warm_epochs: found 0 with warm_start 300, which would be imitated in no pass; want at least 1, or warm_start 0"},
+		{"no calls for a model", base + "designer: {kind: openai, model: m}\nlimits: {model_calls: 0}", "f.yaml:4:23: limits.model_calls: found 0 with designer.kind openai, which asks a model after each round; want at least 1"},
+		{"no tokens for a reply", base + "designer: {kind: openai, model: m}\nlimits: {model_tokens: 4095}", "f.yaml:4:24: limits.model_tokens: found 4095; want at least designer.max_tokens, which is 4096: one reply may take so many"},
+		{
+			"money without prices", base + "designer: {kind: openai, model: m, endpoint: 'http://h/v1'}\nlimits: {model_cost: 5}",
+			"f.yaml:4:22: limits.model_cost: found 5 with an endpoint that is not named in the worker's endpoints file and so has no prices; want designer.endpoint to be such a name, or no bound (0)",
+		},
 
 		// against the environment
 		{"an environment", base + "environment: lakke", `f.yaml:3:14: environment: environment "lakke" is not known; there is lake`},

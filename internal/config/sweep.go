@@ -35,6 +35,7 @@ func LoadSweep(file string, src []byte, open OpenFile, lookup Lookup) (experimen
 	}
 	if len(faults)+len(d.Faults) == 0 {
 		r.check(loaded, arms)
+		r.checkLimits(loaded)
 		if loaded.Baseline == "" && len(loaded.Arms) > 0 {
 			loaded.Baseline = loaded.Arms[0].Name
 		}

@@ -3,11 +3,13 @@ package config_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"floe/internal/config"
 	"floe/internal/env"
@@ -111,12 +113,29 @@ s.yaml:6:7: arms.c: found the key seed; want it in seeds of the sweep`,
 			src:  "name: s\nbase: gone.yaml\narms: {a: {}}\n",
 			want: `s.yaml:2:7: base: found "gone.yaml", which cannot be read: file does not exist; want an experiment file beside this one`,
 		},
-		"nothing to run":       {src: "name: s\nbase: {}\n", want: `s.yaml:1:1: arms: found no arm; want at least one in arms, matrix or include`},
-		"equal cells":          {src: "name: s\nbase: {benchmarks: {agents: []}}\narms:\n  a: {rounds: 3}\n  b: {}\n", want: `s.yaml:5:3: found the cells s-a-s0 and s-b-s0 equal in all fields; want each once`},
-		"long names":           {src: "name: s\nbase: {benchmarks: {agents: []}}\narms:\n  a23456789-123456789-123456789-123456789-123456789: {}\n", want: `s.yaml:4:3: found the cell s-a23456789-123456789-123456789-123456789-123456789-s0 of 54 characters; want at most 52: shorten the name of the sweep or of the arm`},
-		"an idle exclude":      {src: "name: s\nbase: {benchmarks: {agents: []}}\narms: {a: {}}\nexclude:\n  - {designer.kind: fixed}\n", want: `s.yaml:5:5: exclude[0]: found an entry that no cell matches; want one that leaves something out`},
-		"a matrix of lists":    {src: "name: s\nbase: {}\nmatrix:\n  benchmarks.agents: [[3], [4]]\n", want: "s.yaml:4:23: matrix.benchmarks.agents: found a list; want a word or a number (say other values in arms, which have names)\ns.yaml:4:28: matrix.benchmarks.agents: found a list; want a word or a number (say other values in arms, which have names)"},
-		"an unknown baseline":  {src: "name: s\nbase: {benchmarks: {agents: []}}\narms: {a: {}}\nbaseline: z\n", want: `s.yaml:4:11: found the baseline "z"; want the name of an arm`},
+		"nothing to run":      {src: "name: s\nbase: {}\n", want: `s.yaml:1:1: arms: found no arm; want at least one in arms, matrix or include`},
+		"equal cells":         {src: "name: s\nbase: {benchmarks: {agents: []}}\narms:\n  a: {rounds: 3}\n  b: {}\n", want: `s.yaml:5:3: found the cells s-a-s0 and s-b-s0 equal in all fields; want each once`},
+		"long names":          {src: "name: s\nbase: {benchmarks: {agents: []}}\narms:\n  a23456789-123456789-123456789-123456789-123456789: {}\n", want: `s.yaml:4:3: found the cell s-a23456789-123456789-123456789-123456789-123456789-s0 of 54 characters; want at most 52: shorten the name of the sweep or of the arm`},
+		"an idle exclude":     {src: "name: s\nbase: {benchmarks: {agents: []}}\narms: {a: {}}\nexclude:\n  - {designer.kind: fixed}\n", want: `s.yaml:5:5: exclude[0]: found an entry that no cell matches; want one that leaves something out`},
+		"a matrix of lists":   {src: "name: s\nbase: {}\nmatrix:\n  benchmarks.agents: [[3], [4]]\n", want: "s.yaml:4:23: matrix.benchmarks.agents: found a list; want a word or a number (say other values in arms, which have names)\ns.yaml:4:28: matrix.benchmarks.agents: found a list; want a word or a number (say other values in arms, which have names)"},
+		"an unknown baseline": {src: "name: s\nbase: {benchmarks: {agents: []}}\narms: {a: {}}\nbaseline: z\n", want: `s.yaml:4:11: found the baseline "z"; want the name of an arm`},
+		"bounds under which nothing starts": {
+			src: "name: s\nbase: {rounds: 2, benchmarks: {agents: []}}\narms: {a: {}, b: {rounds: 3}}\nlimits:\n  jobs: 2\n  cost: 5\n  price_job: 2\n",
+			want: `s.yaml:5:9: limits.jobs: found 2; want at least 3, the most that one cell can need (trainings): else no cell is ever started
+s.yaml:6:9: limits.cost: found 5; want at least 6, the most that one cell can need (in money): else no cell is ever started`,
+		},
+		"a bound without prices": {src: "name: s\nbase: {benchmarks: {agents: []}}\narms: {a: {}}\nlimits: {cost: 5}\n", want: `s.yaml:4:16: limits.cost: found a bound without prices, which bounds nothing; want price_job or price_call with it`},
+		"no such day":            {src: "name: s\nbase: {benchmarks: {agents: []}}\narms: {a: {}}\nlimits: {deadline: '2026-02-30T00:00:00Z'}\n", want: `s.yaml:4:20: limits.deadline: found "2026-02-30T00:00:00Z", which no calendar or clock has; want a time such as "2026-12-31T18:00:00Z", in quotes`},
+		"a rule that is off": {
+			src: "name: s\nbase: {benchmarks: {agents: []}}\narms: {a: {}}\nstop: {margin: 0.1, cells: 2, after_round: 0}\n",
+			want: `s.yaml:4:16: stop.margin: found a setting of a rule that is off; want below_start: true with it
+s.yaml:4:28: stop.cells: found a setting of a rule that is off; want below_start: true with it`,
+		},
+		"a rule that never fires": {
+			src: "name: s\nbase: {rounds: 2, benchmarks: {agents: []}}\nseeds: [1, 2]\narms: {a: {}}\nstop: {below_start: true, after_round: 2, cells: 3}\n",
+			want: `s.yaml:5:40: stop.after_round: found 2; want at most 1, the last round of any arm, counted from 0
+s.yaml:5:50: stop.cells: found 3; want at most 2, the cells of an arm`,
+		},
 		"twice the same field": {src: "name: s\nbase: {benchmarks: {agents: []}}\narms: {a: {designer.context: V1}}\nmatrix: {designer.context: [V1, V2]}\n", want: `s.yaml:4:28: found designer.context both in the arm a and in the matrix; want it in one of them`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,4 +221,22 @@ func FuzzLoadSweep(f *testing.F) {
 			seen[name] = true
 		}
 	})
+}
+
+func TestADeadlineIsAhead(t *testing.T) {
+	now := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+	for deadline, want := range map[string]string{
+		"":           "",
+		"limits: {}": "",
+		"limits: {deadline: '2026-12-01T12:00:01Z'}":      "",
+		"limits: {deadline: '2026-12-01T13:00:01+01:00'}": "",
+		"limits: {deadline: '2026-12-01T12:00:00Z'}":      "s.yaml:2:20: limits.deadline: found 2026-12-01T12:00:00Z, which is past: it is 2026-12-01T12:00:00Z, and no cell would be started; want a later time, or none",
+		"limits: {deadline: '2026-12-01T12:30:00+01:00'}": "s.yaml:2:20: limits.deadline: found 2026-12-01T12:30:00+01:00, which is past: it is 2026-12-01T12:00:00Z, and no cell would be started; want a later time, or none",
+		"limits:\n  deadline: '2206-12-01T12:30:00Z'":     "s.yaml:3:13: limits.deadline: found 2206-12-01T12:30:00Z, which is more than 10 years ahead; want an earlier time, or none",
+	} {
+		err := config.CheckDeadline("s.yaml", []byte("name: s\n"+deadline+"\n"), now)
+		if got := fmt.Sprint(err); err == nil && want != "" || err != nil && got != want {
+			t.Errorf("%s: got %v; want %q", deadline, err, want)
+		}
+	}
 }

@@ -37,6 +37,8 @@ func checkTrainer(d *decoder, spec *experiment.Spec) {
 	d.checkVerl(spec)
 	d.checkJob(spec)
 	d.checkServe(spec)
+	d.checkAsk(spec)
+	d.checkDevice(spec)
 }
 
 // fillTrainer gives settings that the file leaves out their values for a language

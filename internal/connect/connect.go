@@ -19,6 +19,7 @@ import (
 	"floe/internal/config"
 	"floe/internal/stack"
 	"floe/internal/temporalclient"
+	"floe/internal/textfile"
 )
 
 // Environment variables beside the SDKs' own (TEMPORAL_*, AWS_*).
@@ -136,7 +137,7 @@ func loadProject(file string) (config.Project, error) {
 			return config.Project{}, nil
 		}
 	}
-	src, err := os.ReadFile(file) //nolint:gosec // the person named it, or it is their project's
+	src, err := textfile.ReadFile(file, 1<<20)
 	if err != nil {
 		return config.Project{}, err
 	}

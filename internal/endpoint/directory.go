@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/sashabaranov/go-openai"
+
+	"floe/internal/textfile"
 )
 
 // Environment variables that name an endpoint without a file.
@@ -159,7 +161,7 @@ func (d Directory) key(entry Entry) (key, from string, err error) {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(d.folder, file)
 		}
-		body, err := os.ReadFile(file) //nolint:gosec // the operator of the worker names the file
+		body, err := textfile.ReadFile(file, 1<<20)
 		if err != nil {
 			return "", "", fmt.Errorf("read its key: %w", err)
 		}

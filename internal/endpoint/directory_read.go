@@ -14,6 +14,7 @@ import (
 
 	"floe/internal/config"
 	"floe/internal/config/strict"
+	"floe/internal/textfile"
 )
 
 // Load reads an endpoints file; without one, the file that FLOE_ENDPOINTS names,
@@ -24,7 +25,7 @@ func Load(file string) (Directory, error) {
 	if file = cmp.Or(file, os.Getenv(EnvFile)); file == "" {
 		return d, nil
 	}
-	src, err := os.ReadFile(file) //nolint:gosec // the operator of the worker names the file
+	src, err := textfile.ReadFile(file, 1<<20)
 	if err != nil {
 		return Directory{}, &config.Faults{Lines: []string{fmt.Sprintf("endpoints file: %v", err)}}
 	}

@@ -38,7 +38,8 @@ func (r Range) Of(what string) string {
 }
 
 var (
-	wholeNumber   = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+	wholeNumber   = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
+	zeroNumber    = regexp.MustCompile(`^[-+.0]*([eE].*)?$`)
 	decimalNumber = regexp.MustCompile(`^[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 )
 
@@ -53,6 +54,9 @@ func (r *Reader) Int(n *yaml.Node, path string, in Range) (int64, bool) {
 		return 0, false
 	}
 	v, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil && math.IsInf(in.Max, 1) && n.Value[0] != '-' {
+		want += fmt.Sprintf(" and at most %d", math.MaxInt64)
+	}
 	if err != nil || !in.Holds(float64(v)) {
 		r.Refuse(n, path, want)
 		return 0, false
@@ -71,6 +75,10 @@ func (r *Reader) Number(n *yaml.Node, path string, in Range) (float64, bool) {
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(n.Value, 64)
+	if err == nil && v == 0 && !zeroNumber.MatchString(n.Value) {
+		r.Refuse(n, path, want+" (so small a number would be read as 0)")
+		return 0, false
+	}
 	if err != nil || !in.Holds(v) {
 		r.Refuse(n, path, want)
 		return 0, false
@@ -107,7 +115,7 @@ func wholeHint(s string) string {
 	if err != nil || v != math.Trunc(v) || math.Abs(v) > 1e15 {
 		return ""
 	}
-	return fmt.Sprintf(" (write %.0f)", v)
+	return fmt.Sprintf(" (write %.0f)", v+0)
 }
 
 // oldBools are words that YAML 1.1 reads as true or false, and YAML 1.2 as text.
