@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/converter"
 
+	"floe/internal/experiment"
 	"floe/workflows"
 )
 
@@ -165,7 +166,7 @@ func listTable(w io.Writer, all []listed) error {
 			round = fmt.Sprint(*l.Round)
 		}
 		if l.ValidRate != nil {
-			rate = fmt.Sprintf("%.1f %%", 100**l.ValidRate)
+			rate = experiment.Percent(*l.ValidRate)
 		}
 		lines = append(lines, []string{l.Name, l.State, l.Designer, l.Variant, round, rate, local(l.Started), strings.Join(l.Tags, ",")})
 	}

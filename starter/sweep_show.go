@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 
+	"floe/internal/experiment"
 	"floe/internal/sweep"
 	"floe/workflows"
 )
@@ -130,7 +131,7 @@ func share(x *float64) string {
 	if x == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f %%", 100**x)
+	return experiment.Percent(*x)
 }
 
 func (a *app) sweepWatchCmd() *cobra.Command {

@@ -119,7 +119,7 @@ func (v *view) gate(s workflows.Status) []string {
 }
 
 func figures(r experiment.Rates) string {
-	return fmt.Sprintf("%5.1f %% valid %5.1f %% optimal  (n = %d)", 100*r.ValidRate(), 100*r.OptimalRate(), r.N)
+	return fmt.Sprintf("%7s valid %7s optimal  (n = %d)", experiment.Percent(r.ValidRate()), experiment.Percent(r.OptimalRate()), r.N)
 }
 
 // The bar's width, and that of its line without the note.
