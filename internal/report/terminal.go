@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"floe/internal/cleantext"
 )
 
 // ANSI attributes.
@@ -53,7 +54,7 @@ func (t *terminal) section(title, note string) {
 // the text are kept.
 func (t *terminal) wrapped(prefix, style, text string) {
 	for paragraph := range strings.SplitSeq(text, "\n") {
-		for _, l := range wrap(words(clean(paragraph)), " ", t.width-textWidth(prefix)) {
+		for _, l := range wrap(words(cleantext.Line(paragraph)), " ", t.width-textWidth(prefix)) {
 			t.line(t.paint(dim, prefix) + t.paint(style, l))
 		}
 	}
@@ -129,7 +130,7 @@ func (t *terminal) block(tab table, widths []int, keep, first, next int) {
 	head, total := "", 0
 	for i, col := range tab.Cols {
 		if shown(i) {
-			head += align(clean(col.Text), widths[i], col.Left) + strings.Repeat(" ", columnGap)
+			head += align(cleantext.Line(col.Text), widths[i], col.Left) + strings.Repeat(" ", columnGap)
 			total += widths[i] + columnGap
 		}
 	}
@@ -139,7 +140,7 @@ func (t *terminal) block(tab table, widths []int, keep, first, next int) {
 		var line strings.Builder
 		for i, c := range row {
 			if shown(i) {
-				line.WriteString(t.paint(cellStyle(c), align(clean(c.Text), widths[i], tab.Cols[i].Left)) + strings.Repeat(" ", columnGap))
+				line.WriteString(t.paint(cellStyle(c), align(cleantext.Line(c.Text), widths[i], tab.Cols[i].Left)) + strings.Repeat(" ", columnGap))
 			}
 		}
 		t.line(line.String())
@@ -160,7 +161,7 @@ func groupLine(groups []heading, widths []int, shown func(int) bool) string {
 			at++
 		}
 		if width >= 0 {
-			line.WriteString(centred(clean(g.Text), width) + strings.Repeat(" ", columnGap))
+			line.WriteString(centred(cleantext.Line(g.Text), width) + strings.Repeat(" ", columnGap))
 		}
 	}
 	return line.String()
@@ -195,9 +196,9 @@ func cellStyle(c cell) string {
 func columnWidths(tab table) []int {
 	widths := make([]int, len(tab.Cols))
 	for i, col := range tab.Cols {
-		widths[i] = textWidth(clean(col.Text))
+		widths[i] = textWidth(cleantext.Line(col.Text))
 		for _, row := range tab.Rows {
-			widths[i] = max(widths[i], textWidth(clean(row[i].Text)))
+			widths[i] = max(widths[i], textWidth(cleantext.Line(row[i].Text)))
 		}
 	}
 	at := 0
@@ -208,7 +209,7 @@ func columnWidths(tab table) []int {
 			at++
 		}
 		if g.Text != "" {
-			widths[at-1] += max(0, textWidth(clean(g.Text))+2-used) // with a blank on either side
+			widths[at-1] += max(0, textWidth(cleantext.Line(g.Text))+2-used) // with a blank on either side
 		}
 	}
 	return widths
@@ -233,22 +234,4 @@ const hardSpace = "\u00a0"
 // words splits at plain spaces only.
 func words(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ' ' })
-}
-
-// clean replaces what could steer a terminal: control characters, and format
-// characters such as those that turn the direction of text. The narrow space of
-// percentages is not in every terminal's font.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\u202f':
-			return '\u00a0'
-		case unicode.IsSpace(r) && r != '\u00a0':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			return '\ufffd'
-		default:
-			return r
-		}
-	}, strings.ToValidUTF8(s, "\ufffd"))
 }

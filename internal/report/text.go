@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"floe/internal/cleantext"
 	"floe/internal/experiment"
 )
 
@@ -35,7 +36,7 @@ func Text(w io.Writer, r experiment.Results, opts Options) error {
 }
 
 func (t *terminal) headline(r experiment.Results) {
-	t.line(t.paint(bold, clean(cmp.Or(r.Name, "unnamed experiment"))) + "  " + t.paint(dim, clean(r.State)))
+	t.line(t.paint(bold, cleantext.Line(cmp.Or(r.Name, "unnamed experiment"))) + "  " + t.paint(dim, cleantext.Line(r.State)))
 	t.wrapped("", dim, strings.Join(facts(r.Spec), " · "))
 	t.alerts(r)
 	t.line("")
@@ -44,7 +45,7 @@ func (t *terminal) headline(r experiment.Results) {
 		newHeadline("Valid answers", "valid", start, end, validRate),
 		newHeadline("Optimal answers", "optimal", start, end, optimalRate),
 	} {
-		figures := []string{clean(h.From.Percent() + " → " + h.To.Percent())}
+		figures := []string{cleantext.Line(h.From.Percent() + " → " + h.To.Percent())}
 		if h.Gain != "" {
 			figures = append(figures, "("+h.Gain+" points)")
 		}
@@ -82,7 +83,7 @@ func (t *terminal) designs(r experiment.Results) {
 		if i > 0 {
 			t.line("")
 		}
-		t.line(t.paint(bold, d.Title) + t.paint(outcomeColor(d.OutcomeClass), "  "+clean(d.Outcome)))
+		t.line(t.paint(bold, d.Title) + t.paint(outcomeColor(d.OutcomeClass), "  "+cleantext.Line(d.Outcome)))
 		for _, who := range d.Who {
 			t.wrapped("  ", dim, who)
 		}
@@ -108,14 +109,14 @@ func (t *terminal) changes(changes []fieldChanges) {
 	}
 	width := 0
 	for _, c := range changes {
-		width = max(width, textWidth(clean(c.Field)))
+		width = max(width, textWidth(cleantext.Line(c.Field)))
 	}
 	for _, c := range changes {
 		moves := make([]string, len(c.Moves))
 		for i, m := range c.Moves {
-			moves[i] = clean(m.Size + " " + m.From + "→" + m.To)
+			moves[i] = cleantext.Line(m.Size + " " + m.From + "→" + m.To)
 		}
-		t.hanging("  "+pad(clean(c.Field), width)+"  ", dim, "", moves)
+		t.hanging("  "+pad(cleantext.Line(c.Field), width)+"  ", dim, "", moves)
 	}
 }
 

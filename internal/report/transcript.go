@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"floe/internal/cleantext"
 	"floe/internal/experiment"
 )
 
@@ -67,7 +68,7 @@ func Transcript(w io.Writer, d Design, p Part, opts Options) error {
 			return
 		}
 		for _, s := range d.Transcript.Sections {
-			t.section("Shown: "+clean(s.Name), "")
+			t.section("Shown: "+cleantext.Line(s.Name), "")
 			t.markdown(s.Text)
 		}
 		t.prompt(d.Transcript)
@@ -96,7 +97,7 @@ func write(w io.Writer, opts Options, what string, body func(*terminal)) error {
 // design writes the head: what it is, what became of it, who made it.
 func (t *terminal) design(d Design) designData {
 	data := newDesign(d.Present, d.Transcript, d.Transcript.Round)
-	t.line(t.paint(bold, data.Title) + "  " + t.paint(outcomeColor(data.OutcomeClass), clean(data.Outcome)))
+	t.line(t.paint(bold, data.Title) + "  " + t.paint(outcomeColor(data.OutcomeClass), cleantext.Line(data.Outcome)))
 	if d.State != "" {
 		t.wrapped("", bold, d.State)
 	}
@@ -154,7 +155,7 @@ func (t *terminal) next(lines []string) {
 	}
 	t.section("Decide", "")
 	for _, l := range lines {
-		t.line("  " + clean(l))
+		t.line("  " + cleantext.Line(l))
 	}
 }
 
@@ -175,7 +176,7 @@ func (t *terminal) prompt(tr experiment.Transcript) {
 }
 
 func (t *terminal) call(a attemptData, raw bool) {
-	t.section(clean(a.Title), "")
+	t.section(cleantext.Line(a.Title), "")
 	for _, fact := range a.Facts {
 		t.wrapped("", dim, fact)
 	}
@@ -204,7 +205,7 @@ func (t *terminal) call(a attemptData, raw bool) {
 
 // item writes text behind a number, its further lines below its first.
 func (t *terminal) item(label, text string) {
-	for _, l := range wrap(words(clean(text)), " ", t.width-textWidth(label)) {
+	for _, l := range wrap(words(cleantext.Line(text)), " ", t.width-textWidth(label)) {
 		t.line(t.paint(dim, label) + l)
 		label = strings.Repeat(" ", textWidth(label))
 	}
@@ -216,7 +217,7 @@ func (t *terminal) verbatim(text string) {
 	const indent = "  "
 	width := t.width - len(indent)
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		line = strings.TrimRight(clean(line), " ")
+		line = strings.TrimRight(cleantext.Line(line), " ")
 		if textWidth(line) <= width {
 			t.line(indent + line)
 			continue
