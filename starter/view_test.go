@@ -18,6 +18,7 @@ import (
 type fakeTerminal struct {
 	lines   []string // unwrapped; the cursor is below the last one
 	columns int
+	torn    bool
 }
 
 var upAndClear = regexp.MustCompile("^\x1b\\[(\\d+)A\x1b\\[J")
@@ -32,7 +33,7 @@ func (f *fakeTerminal) Write(b []byte) (int, error) {
 			f.lines = f.lines[:last]
 		}
 		if up < 0 {
-			return 0, fmt.Errorf("the cursor went into the middle of a line")
+			f.torn = true // the cursor went into the middle of a line
 		}
 		s = s[len(m[0]):]
 	}
@@ -70,7 +71,7 @@ func TestAResizedTerminalRepeatsNoLine(t *testing.T) {
 		term.columns = columns
 		v.show(running(2, "train", 10*i))
 		v.show(running(2, "train", 10*i+5))
-		if got := strings.Join(term.lines, "\n"); len(term.lines) != 4 || strings.Count(got, "untrained") != 1 || strings.Count(got, "round 1 ") != 1 {
+		if got := strings.Join(term.lines, "\n"); len(term.lines) != 4 || strings.Count(got, "untrained") != 1 || strings.Count(got, "round 1 ") != 1 || term.torn {
 			t.Fatalf("at %d columns:\n%s\nwant the untrained line, two rounds and a bar", columns, got)
 		}
 		if last := term.lines[3]; utf8.RuneCountInString(last) >= columns {
