@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"floe/internal/artifact"
+	"floe/internal/cleantext"
 	"floe/internal/connect"
 )
 
@@ -24,6 +25,7 @@ type app struct {
 	flags    connect.Flags
 	output   string
 	noColor  bool
+	wide     bool // tables may be wider than the terminal
 	settings *connect.Settings
 	temporal client.Client
 	steps    *artifact.Steps
@@ -46,9 +48,12 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if code == exitInterrupted && errors.Is(err, context.Canceled) {
 		return code // the person knows that they interrupted
 	}
-	fmt.Fprintf(errOut, "starter: %v\n", err)
+	a.complain(err)
 	return code
 }
+
+// complain writes the error that ends the program.
+func (a *app) complain(err error) { a.say("starter: %v", err) }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -70,6 +75,7 @@ step is durable: kill anything, start it again, and the run goes on.
 	pf := root.PersistentFlags()
 	a.flags.Register(pf)
 	pf.StringVarP(&a.output, "output", "o", "table", "format of data on stdout: table, json or yaml")
+	pf.BoolVar(&a.wide, "wide", false, "full tables, even where the terminal is narrower")
 	pf.BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return a.checkOutput(c) }
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -134,7 +140,9 @@ func terminal(w io.Writer) bool {
 }
 
 // say writes a line for people to stderr.
-func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintln(a.err, cleantext.Text(fmt.Sprintf(format, args...)))
+}
 
 // client dials Temporal, once.
 func (a *app) client(ctx context.Context) (client.Client, error) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"floe/internal/cleantext"
 )
 
 // sweepScreen shows a sweep as it changes: redrawn in place on a terminal, as a
@@ -42,7 +44,7 @@ func (s *sweepScreen) frame(v sweepView) []string {
 	var table bytes.Buffer
 	_ = shown.armTable(&table) // a buffer takes all
 	columns := s.view.columns()
-	lines := []string{cut(v.line(), columns), s.bar(v)}
+	lines := []string{cut(cleantext.Line(v.line()), columns), s.bar(v)}
 	for line := range strings.SplitSeq(strings.TrimRight(table.String(), "\n"), "\n") {
 		lines = append(lines, cut(line, columns))
 	}
@@ -50,7 +52,7 @@ func (s *sweepScreen) frame(v sweepView) []string {
 		lines = append(lines, fmt.Sprintf("and %d more arms", more))
 	}
 	if c, bad := v.worst(); bad {
-		lines = append(lines, s.view.paint("33", cut(c.Name+" "+c.State+": "+c.Cause, columns)))
+		lines = append(lines, s.view.paint("33", cut(cleantext.Line(c.Name+" "+c.State+": "+c.Cause), columns)))
 	}
 	return lines
 }
@@ -77,12 +79,12 @@ func (s *sweepScreen) lines(v sweepView) {
 			line += ", " + share(c.Valid) + " valid"
 		}
 		if c.Cause != "" {
-			line += ": " + c.Cause
+			line += ": " + cleantext.Line(c.Cause)
 		}
 		fmt.Fprintln(s.view.w, line)
 	}
 	if line := v.line(); line != s.tally {
 		s.tally = line
-		fmt.Fprintln(s.view.w, line)
+		fmt.Fprintln(s.view.w, cleantext.Line(line))
 	}
 }

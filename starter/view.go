@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"floe/activities"
+	"floe/internal/cleantext"
 	"floe/internal/experiment"
 	"floe/workflows"
 )
@@ -33,6 +34,7 @@ func (v *view) show(s workflows.Status) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.quiet = ""
+	s = printable(s)
 	s.Progress = current(s, v.last)
 	switch {
 	case v.live && s.Waits():
@@ -43,6 +45,18 @@ func (v *view) show(s workflows.Status) {
 		v.lines(s)
 	}
 	v.last = s
+}
+
+// printable is a status whose sentences cannot steer the terminal.
+func printable(s workflows.Status) workflows.Status {
+	s.Cause, s.Reason = cleantext.Line(s.Cause), cleantext.Line(s.Reason)
+	s.Progress.Note = cleantext.Line(s.Progress.Note)
+	if s.Waiting != nil {
+		w := *s.Waiting
+		w.Reason = cleantext.Line(w.Reason)
+		s.Waiting = &w
+	}
+	return s
 }
 
 // current is the freshest progress that is known. A round whose figures are there
@@ -66,7 +80,7 @@ func (v *view) waiting(err error) {
 		return
 	}
 	v.quiet = err.Error()
-	text := "waiting for the server or a worker: " + firstLine(v.quiet)
+	text := "waiting for the server or a worker: " + cleantext.Line(firstLine(v.quiet))
 	if v.live {
 		v.draw(nil, []string{v.paint("33", text)})
 		return

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -130,5 +131,25 @@ func TestLogsOfAWatchedRunNeverGoBack(t *testing.T) {
 	}
 	if fmt.Sprint(said) != fmt.Sprint(want) {
 		t.Errorf("said\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestAWatchedRunCannotSteerTheTerminal(t *testing.T) {
+	var out bytes.Buffer
+	v := newView(&out, false)
+	s := running(0, "train", 10)
+	s.Progress.Note = hostile
+	v.show(s)
+	s.State, s.Reason = workflows.StatePaused, hostile
+	v.show(s)
+	s.State, s.Waiting = workflows.StateWaiting, &workflows.Waiting{Reason: hostile}
+	v.show(s)
+	v.waiting(errors.New(hostile))
+	sweeps := &sweepScreen{view: v, states: map[string]string{}}
+	sweeps.show(sweepView{Reason: hostile, Cells: []cellView{{Name: "a", State: "failed", Cause: hostile}}})
+	v.live, v.width = true, func() int { return 100 }
+	frame := sweeps.frame(sweepView{Reason: hostile, Cells: []cellView{{Name: "a", State: "failed", Cause: hostile}}})
+	if said := out.String() + strings.Join(frame, ""); steers(said) || strings.Count(said, "mz") != 8 {
+		t.Errorf("wrote %q", said)
 	}
 }
