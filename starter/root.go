@@ -9,11 +9,13 @@ import (
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"floe/internal/artifact"
 	"floe/internal/cleantext"
 	"floe/internal/connect"
+	"floe/internal/temporalclient"
 )
 
 // app is what the commands share: where they write, and the connections, made
@@ -48,8 +50,22 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if code == exitInterrupted && errors.Is(err, context.Canceled) {
 		return code // the person knows that they interrupted
 	}
-	a.complain(err)
+	a.complain(a.plainly(err))
 	return code
+}
+
+// plainly says of a server that went away what a dial would say.
+func (a *app) plainly(err error) error {
+	var unavailable *serviceerror.Unavailable
+	var coded *codedError
+	if a.settings == nil || errors.As(err, &coded) || !errors.As(err, &unavailable) {
+		return err
+	}
+	opts, failed := temporalclient.Options(a.settings.Temporal)
+	if failed != nil {
+		return err
+	}
+	return &temporalclient.UnreachableError{Address: opts.HostPort, Cause: unavailable}
 }
 
 // complain writes the error that ends the program.
@@ -149,7 +165,7 @@ func (a *app) client(ctx context.Context) (client.Client, error) {
 	if a.temporal != nil {
 		return a.temporal, nil
 	}
-	err := a.patiently(ctx, func(s connect.Settings) (err error) {
+	err := a.patiently(ctx, connect.Settings.LocalTemporal, func(s connect.Settings) (err error) {
 		a.temporal, err = s.Dial(ctx, nil)
 		return err
 	})
@@ -161,7 +177,7 @@ func (a *app) store(ctx context.Context) (*artifact.Steps, error) {
 	if a.steps != nil {
 		return a.steps, nil
 	}
-	err := a.patiently(ctx, func(s connect.Settings) error {
+	err := a.patiently(ctx, connect.Settings.LocalStore, func(s connect.Settings) error {
 		store, err := s.Store(ctx)
 		if err == nil {
 			a.steps = &artifact.Steps{Store: store}
