@@ -26,7 +26,7 @@ func (a *app) retryCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry NAME",
 		Short: "Try again what failed; what is done is not done again",
-		Long: `Has an experiment go on after a failure. One that needs attention goes on where
+		Long: `Resumes a failed experiment. One that needs attention goes on where
 it waits. One whose workflow failed, was cancelled, terminated or stopped, or was
 lost with its server, is started again under the same name; its artifacts tell
 what is done already. Exit code 1 if there is nothing to retry.
@@ -49,7 +49,7 @@ refused (starter fork makes another experiment).`,
 	c.Flags().IntVar(&round, "round", 0, "go on from this `ROUND`, counted from 0 (default: the one that failed)")
 	c.Flags().StringVar(&r.from, "from", "", "make this `STEP` anew although it is done: generate, train, validate, design, benchmark-K")
 	c.Flags().StringArrayVar(&r.sets, "set", nil, "change a field of the spec, such as `limits.attempts=9`; can be repeated")
-	c.Flags().StringVar(&r.reason, "reason", "", "why, for whoever reads of it later")
+	c.Flags().StringVar(&r.reason, "reason", "", "`WHY`, kept in the log")
 	return c
 }
 
@@ -113,8 +113,8 @@ func (a *app) retryWaiting(ctx context.Context, c client.Client, name string, r 
 	if err != nil {
 		return err
 	}
-	a.say("%s goes on; follow it with: starter watch %s", name, name)
-	return a.emitAnswer(status)
+	a.say("follow it with: %s", a.command("watch "+name, a.repeatData()...))
+	return a.emitAnswer(effect(ctx, c, c.GetWorkflow(ctx, workflows.ExperimentID(name), ""), status))
 }
 
 // retryEnded starts an experiment again whose workflow has ended or is lost.
@@ -165,8 +165,8 @@ func (a *app) retryEnded(ctx context.Context, c client.Client, status enumspb.Wo
 	if url := a.uiURL(run); url != "" {
 		a.say("Temporal UI: %s", url)
 	}
-	a.say("%s was %s and is started again; follow it with: starter watch %s", old.Name, state, old.Name)
-	return nil
+	a.say("follow it with: %s", a.command("watch "+old.Name, a.repeatData()...))
+	return a.emitResult(result{old.Name, workflows.StatePreparing, fmt.Sprintf("%s was %s and is started again", old.Name, state)})
 }
 
 // kept is what the artifact store knows of an experiment beside its spec.
