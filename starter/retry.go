@@ -73,7 +73,7 @@ func (a *app) retry(ctx context.Context, name string, r retryOrder) error {
 	if old == nil {
 		return notThere(name)
 	}
-	spec, changes, err := amend(*old, r.sets)
+	spec, changes, err := a.amend(*old, r.sets)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func notThere(name string) error {
 }
 
 // amend reads a spec anew with changes, as strictly as a file.
-func amend(old experiment.Spec, sets []string) (experiment.Spec, []string, error) {
+func (a *app) amend(old experiment.Spec, sets []string) (experiment.Spec, []string, error) {
 	if len(sets) == 0 {
 		return old, nil, nil
 	}
@@ -96,11 +96,29 @@ func amend(old experiment.Spec, sets []string) (experiment.Spec, []string, error
 	if err != nil {
 		return old, nil, err
 	}
-	diff := config.Diff(old, spec)
-	if len(diff) == 0 {
-		return old, nil, fail(exitUsage, "--set %s changes nothing", strings.Join(sets, " --set "))
+	if err := a.effective(old, spec, sets); err != nil {
+		return old, nil, err
 	}
-	return spec, diff, nil
+	return spec, config.Diff(old, spec), nil
+}
+
+// effective refuses sets that change nothing of what is done, and names those that
+// do nothing among others.
+func (a *app) effective(old, spec experiment.Spec, sets []string) error {
+	if len(sets) == 0 {
+		return nil
+	}
+	idle := config.Idle(old, spec)
+	switch diff := config.Diff(old, spec); {
+	case len(diff) == 0:
+		return fail(exitUsage, "--set %s changes nothing: the value is the same", strings.Join(sets, " --set "))
+	case len(idle) == len(diff):
+		return fail(exitUsage, "--set %s changes nothing:\n  %s", strings.Join(sets, " --set "), strings.Join(idle, "\n  "))
+	}
+	for _, line := range idle {
+		a.say("%s", line)
+	}
+	return nil
 }
 
 // retryWaiting decides for an experiment that waits for it.

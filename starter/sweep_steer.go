@@ -22,12 +22,12 @@ var steerings = []steering{
 	{
 		verb: workflows.VerbPause, short: "Pause a sweep: running steps finish, nothing begins",
 		states: []string{workflows.StatePaused},
-		long: "Starts no cell any more, and has those under way pause after the step they are at.",
+		long:   "Starts no cell any more, and has those under way pause after the step they are at.",
 	},
 	{
 		verb: workflows.VerbResume, short: "Resume a paused sweep",
 		states: []string{workflows.StateRunning, workflows.StateAttention, workflows.StateWaiting},
-		long: "Resumes a paused sweep: its cells go on as places become free.",
+		long:   "Resumes a paused sweep: its cells go on as places become free.",
 	},
 	{
 		verb: workflows.VerbStop, short: "Stop a sweep: what runs finishes, nothing else starts",
@@ -38,7 +38,7 @@ need attention end with what they have. Starting the file again goes on.`,
 	{
 		verb: workflows.VerbCancel, short: "Cancel a sweep and wait until its work has stopped", waits: true,
 		states: []string{workflows.StateCancelling, workflows.StateCancelled},
-		long: "Ends all experiments of the sweep, and returns when none is left. What is done is kept.",
+		long:   "Ends all experiments of the sweep, and returns when none is left. What is done is kept.",
 	},
 }
 
