@@ -84,7 +84,7 @@ func (a *Activities) Train(ctx context.Context, in TrainInput) (Trained, error) 
 			Env: e, Problems: problems, Init: init, Spec: in.Spec.Trainer, Reward: in.Spec.Reward,
 			Epochs: in.Spec.Epochs, Seed: inputs.Seed,
 			Progress: func(p policy.Progress) {
-				report(p.Step, p.Total, fmt.Sprintf("epoch %.1f of %d, reward %.2f, %.0f %% valid", p.Epoch, in.Spec.Epochs, p.Reward, 100*p.ValidRate))
+				report(p.Step, p.Total, fmt.Sprintf("epoch %.1f of %d, reward %.2f, %s valid", p.Epoch, in.Spec.Epochs, p.Reward, experiment.Percent(p.ValidRate)))
 			},
 		})
 	})

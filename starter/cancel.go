@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -34,13 +34,16 @@ one is.`,
 			return a.cancel(c.Context(), args[0], reason, detach)
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why, for whoever reads of it later")
+	c.Flags().StringVar(&reason, "reason", "", "`WHY`, kept in the log")
 	c.Flags().BoolVar(&detach, "detach", false, "do not wait")
 	return c
 }
 
 func (a *app) cancel(ctx context.Context, name, reason string, detach bool) error {
 	run, err := a.alive(ctx, name)
+	if ended := (*endedError)(nil); errors.As(err, &ended) && ended.state == workflows.StateCancelled {
+		return a.emitResult(result{name, ended.state, name + " is cancelled already"})
+	}
 	if err != nil {
 		return err
 	}
@@ -48,8 +51,7 @@ func (a *app) cancel(ctx context.Context, name, reason string, detach bool) erro
 		return err
 	}
 	if detach {
-		a.say("cancelling %s", name)
-		return nil
+		return a.emitResult(result{name, workflows.StateCancelling, "cancelling " + name})
 	}
 	return a.untilCancelled(ctx, name, run)
 }
@@ -77,12 +79,12 @@ func (a *app) untilCancelled(ctx context.Context, name string, run client.Workfl
 	said := ""
 	for {
 		left, err := a.left(ctx, name)
-		if line := left.String(); err == nil && line != said && line != "" {
+		if line := left.String(); err == nil && line != said && line != "" && !left.nobody {
 			said = line
 			a.say("cancelling %s: %s", name, line)
 		}
 		if err == nil && left.nobody {
-			return nil
+			return a.emitResult(result{name, workflows.StateCancelling, fmt.Sprintf("%s: cancelling; %s", name, left)})
 		}
 		select {
 		case err := <-ended:
@@ -93,10 +95,7 @@ func (a *app) untilCancelled(ctx context.Context, name string, run client.Workfl
 			if err != nil {
 				return err
 			}
-			return a.emit(map[string]string{"name": name, "state": state}, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, state)
-				return err
-			})
+			return a.emitResult(result{name, state, name + ": " + state})
 		case <-tick.C:
 		}
 	}
@@ -112,7 +111,7 @@ type remains struct {
 func (r remains) String() string {
 	switch {
 	case r.nobody:
-		return "no worker is there, so nothing runs; it ends as soon as one is"
+		return "no worker runs, so nothing does; it ends as soon as one starts"
 	case len(r.steps) == 0:
 		return ""
 	}

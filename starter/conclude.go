@@ -31,7 +31,7 @@ func (a *app) conclude(ctx context.Context, name string, run client.WorkflowRun)
 	if err != nil {
 		return err
 	}
-	err = a.emit(r, func(w io.Writer) error {
+	err = a.emitStyled(r, func(w io.Writer) error {
 		fmt.Fprintln(w)
 		return report.Text(w, r, report.Options{Width: width(a.out, textWidth), Color: a.color(a.out)})
 	})

@@ -92,7 +92,11 @@ func (r datasetRecord) knobRows() [][]string {
 	for _, row := range r.Conformance.Rows {
 		line := []string{row.Size, strconv.Itoa(row.Requested), strconv.Itoa(row.Realised), strconv.Itoa(row.Repeats)}
 		for _, k := range row.Knobs {
-			line = append(line, fmt.Sprintf("%.3f", k.Requested), fmt.Sprintf("%.3f", k.Realised))
+			drawn := "-" // of a size without samples
+			if row.Realised > 0 {
+				drawn = fmt.Sprintf("%.3f", k.Realised)
+			}
+			line = append(line, fmt.Sprintf("%.3f", k.Requested), drawn)
 		}
 		lines = append(lines, line)
 	}

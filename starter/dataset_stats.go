@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"floe/internal/env"
+	"floe/internal/experiment"
 	"floe/internal/textfile"
 )
 
@@ -178,7 +179,7 @@ func (s *datasetSummary) table(w io.Writer) error {
 	head := []string{"SIZE", "GROUP", "COUNT", "SHARE"}
 	var lines [][]string
 	for _, r := range s.Rows {
-		line := []string{r.Size, r.Group, strconv.Itoa(r.Count), fmt.Sprintf("%5.1f %%", 100*r.Share)}
+		line := []string{r.Size, r.Group, strconv.Itoa(r.Count), fmt.Sprintf("%7s", experiment.Percent(r.Share))}
 		for _, f := range r.Figures {
 			if len(lines) == 0 {
 				head = append(head, strings.ToUpper(f.Name))

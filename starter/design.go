@@ -47,7 +47,7 @@ All that the designer was shown and said is in: starter transcript show NAME`,
 			if err != nil {
 				return err
 			}
-			return a.emit(d, func(w io.Writer) error {
+			return a.emitStyled(d, func(w io.Writer) error {
 				return report.Proposal(w, a.designText(d), report.Options{Width: width(a.out, textWidth), Color: a.color(a.out)})
 			})
 		},

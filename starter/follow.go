@@ -33,7 +33,9 @@ func (a *app) follow(ctx context.Context, c client.Client, run client.WorkflowRu
 	view.decide = append([]string{a.command("design show "+name, a.repeatData()...)}, a.decideWith(name)...)
 	defer view.close()
 	ended := make(chan error, 1)
-	go func() { ended <- await(ctx, run, view) }()
+	waiting, over := context.WithCancel(ctx)
+	defer over() // before the connection closes, which would look like trouble
+	go func() { ended <- await(waiting, run, view) }()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
@@ -48,6 +50,9 @@ func (a *app) follow(ctx context.Context, c client.Client, run client.WorkflowRu
 			return err
 		case <-tick.C:
 			status, err := snapshot(ctx, c, run)
+			if ctx.Err() != nil {
+				continue
+			}
 			if err != nil {
 				view.waiting(err)
 				continue

@@ -33,15 +33,18 @@ point to the same artifacts. Where it comes from is recorded with it.
 Round K begins with the curriculum that the other's designer proposed after
 round K-1, or with what a person decided about it; decisions about shared rounds
 are shared like all else. The new one's designer is first asked after round K.`,
-		Example:           "  starter fork demo --at-round 1 --set designer.context=V3\n  starter fork demo --at-round 2 --name longer --set rounds=6",
+		Example:           "  starter fork demo --at-round 1 --set designer.kind=fixed\n  starter fork demo --at-round 2 --name longer --set rounds=6",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
 		RunE: func(c *cobra.Command, args []string) error {
+			if !c.Flags().Changed("at-round") {
+				return fail(exitUsage, "--at-round is missing; want the first round that the new experiment does itself, from 1; see %s --help", c.CommandPath())
+			}
 			if name == "" {
 				name = fmt.Sprintf("%s-fork-%d", args[0], at)
 			}
 			again := a.command(fmt.Sprintf("fork %s --at-round %d", args[0], at), append(repeatFlags(name, sets), a.repeatData()...)...)
-			spec, f, err := a.forkOf(c.Context(), args[0], at, append([]string{"name=" + name}, sets...))
+			spec, f, err := a.forkOf(c.Context(), args[0], at, name, sets)
 			if err != nil {
 				return err
 			}
@@ -49,21 +52,25 @@ are shared like all else. The new one's designer is first asked after round K.`,
 		},
 	}
 	c.Flags().IntVar(&at, "at-round", 0, "first round `K` that the new experiment does itself, from 1")
-	c.Flags().StringArrayVar(&sets, "set", nil, "change a field, such as `designer.context=V3`; can be repeated")
+	c.Flags().StringArrayVar(&sets, "set", nil, "change a field, such as `designer.kind=fixed`; can be repeated")
 	c.Flags().StringVar(&name, "name", "", "name of the new experiment (default NAME-fork-K)")
 	c.Flags().BoolVar(&detach, "detach", false, "start only; do not follow")
-	must(c.MarkFlagRequired("at-round"))
 	return c
 }
 
 // forkOf makes the new spec and finds what is shared.
-func (a *app) forkOf(ctx context.Context, parent string, at int, sets []string) (experiment.Spec, activities.Fork, error) {
+func (a *app) forkOf(ctx context.Context, parent string, at int, name string, sets []string) (experiment.Spec, activities.Fork, error) {
 	old, refs, err := a.parent(ctx, parent)
 	if err != nil {
 		return experiment.Spec{}, activities.Fork{}, err
 	}
-	spec, err := config.Amend(activities.DocSpec+" of "+parent, old, sets, all.Open)
+	spec, err := config.Amend(activities.DocSpec+" of "+parent, old, append([]string{"name=" + name}, sets...), all.Open)
 	if err != nil {
+		return spec, activities.Fork{}, err
+	}
+	same := spec
+	same.Name = old.Name
+	if err := a.effective(old, same, sets); err != nil {
 		return spec, activities.Fork{}, err
 	}
 	r, err := a.results(ctx, parent)

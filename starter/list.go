@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -8,26 +9,37 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/converter"
 
+	"floe/internal/config"
 	"floe/workflows"
 )
 
 // listed is one experiment in a list.
 type listed struct {
-	Name      string   `json:"name"`
-	State     string   `json:"state"`
-	Designer  string   `json:"designer"`
-	Variant   string   `json:"variant"`
-	Round     *int64   `json:"round"`      // null before the first
-	ValidRate *float64 `json:"valid_rate"` // null before the first validation
-	Sweep     string   `json:"sweep,omitempty"`
-	Arm       string   `json:"arm,omitempty"`
-	Tags      []string `json:"tags,omitempty"`
-	Started   string   `json:"started"`
-	Ended     string   `json:"ended,omitempty"`
+	Name     string `json:"name"`
+	State    string `json:"state"`
+	Designer string `json:"designer"`
+	// Variant is the context, what the designer is shown; empty for one that is shown nothing.
+	Variant string `json:"variant"`
+	Seed    *int64 `json:"seed"`
+	Round   *int64 `json:"round"` // null before the first
+	// The last validation; null before the first. Optimal and N are null too where
+	// no worker answers for an experiment that runs.
+	ValidRate   *float64 `json:"valid_rate"`
+	OptimalRate *float64 `json:"optimal_rate"`
+	N           *int     `json:"n"`
+
+	runID   string
+	status  enumspb.WorkflowExecutionStatus
+	Sweep   string   `json:"sweep,omitempty"`
+	Arm     string   `json:"arm,omitempty"`
+	Tags    []string `json:"tags,omitempty"`
+	Started string   `json:"started"`
+	Ended   string   `json:"ended,omitempty"`
 }
 
 func (a *app) listCmd() *cobra.Command {
@@ -66,6 +78,7 @@ func (a *app) list(ctx context.Context, f filter, limit int) error {
 	if err != nil {
 		return err
 	}
+	a.lookUpRates(ctx, all)
 	if a.output == "jsonl" {
 		return emitLines(a.out, all)
 	}
@@ -121,7 +134,7 @@ func (a *app) eachVisible(ctx context.Context, q string, f func(*workflow.Workfl
 }
 
 func listedOf(e *workflow.WorkflowExecutionInfo) listed {
-	l := listed{Name: workflows.ExperimentName(e.Execution.WorkflowId), Started: utc(e.StartTime.AsTime())}
+	l := listed{Name: workflows.ExperimentName(e.Execution.WorkflowId), runID: e.Execution.RunId, status: e.Status, Started: utc(e.StartTime.AsTime())}
 	if e.CloseTime != nil {
 		l.Ended = utc(e.CloseTime.AsTime())
 	}
@@ -132,7 +145,12 @@ func listedOf(e *workflow.WorkflowExecutionInfo) listed {
 	}
 	read("FloeState", &l.State)
 	read("FloeDesigner", &l.Designer)
-	read("FloeVariant", &l.Variant)
+	if config.ReadsContext(l.Designer) {
+		read("FloeVariant", &l.Variant)
+	}
+	if spec, err := specOf(e.GetMemo()); err == nil {
+		l.Seed = &spec.Seed
+	}
 	read("FloeSweep", &l.Sweep)
 	read("FloeArm", &l.Arm)
 	read("FloeTags", &l.Tags)
@@ -160,16 +178,20 @@ func listTable(w io.Writer, all []listed) error {
 	}
 	var lines [][]string
 	for _, l := range all {
-		round, rate := "-", "-"
-		if l.Round != nil {
-			round = fmt.Sprint(*l.Round)
-		}
-		if l.ValidRate != nil {
-			rate = fmt.Sprintf("%.1f %%", 100**l.ValidRate)
-		}
-		lines = append(lines, []string{l.Name, l.State, l.Designer, l.Variant, round, rate, local(l.Started), strings.Join(l.Tags, ",")})
+		lines = append(lines, []string{
+			l.Name, l.State, l.Designer, cmp.Or(l.Variant, "-"), orDash(l.Seed), orDash(l.Round),
+			share(l.ValidRate), share(l.OptimalRate), orDash(l.N), local(l.Started), strings.Join(l.Tags, ","),
+		})
 	}
-	return rows(w, []string{"NAME", "STATE", "DESIGNER", "CONTEXT", "ROUND", "VALID", "STARTED", "TAGS"}, lines)
+	return rows(w, []string{"NAME", "STATE", "DESIGNER", "CONTEXT", "SEED", "ROUND", "VALID", "OPTIMAL", "N", "STARTED", "TAGS"}, lines)
+}
+
+// orDash is a number that may be missing.
+func orDash[T int | int64](n *T) string {
+	if n == nil {
+		return "-"
+	}
+	return fmt.Sprint(*n)
 }
 
 // local is a machine time as a person reads it.

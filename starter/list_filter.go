@@ -114,5 +114,8 @@ func (f *filter) matches(l listed, tagged map[string]bool) bool {
 			return false
 		}
 	}
+	if f.variant != "" && l.Variant != f.variant {
+		return false // its designer reads no context
+	}
 	return f.tag == "" || slices.Contains(l.Tags, f.tag) || tagged[l.Name]
 }

@@ -26,7 +26,7 @@ func (a *app) planCmd() *cobra.Command {
 the keys under which they are done once, and which of them are in the artifact
 store already, whoever did them: those will not be done again. The key of a step
 whose inputs are not made yet is not known; it is shown as open.`,
-		Example:           "  starter plan examples/demo.yaml\n  starter plan examples/demo.yaml --set designer.context=V3\n  starter plan demo -o json",
+		Example:           "  starter plan examples/demo.yaml\n  starter plan examples/demo.yaml --set designer.kind=fixed\n  starter plan demo -o json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: yamlFiles,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -90,6 +90,9 @@ func (a *app) planSource(ctx context.Context, what string, sets []string, offlin
 	_, err := os.Stat(what)
 	if offline || len(sets) > 0 || !errors.Is(err, os.ErrNotExist) {
 		spec, err := loadSpec(what, sets)
+		if err == nil {
+			a.sayIdle(what, sets, spec)
+		}
 		return spec, nil, err
 	}
 	spec, err := a.storedSpec(ctx, what)

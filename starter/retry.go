@@ -26,7 +26,7 @@ func (a *app) retryCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry NAME",
 		Short: "Try again what failed; what is done is not done again",
-		Long: `Has an experiment go on after a failure. One that needs attention goes on where
+		Long: `Resumes a failed experiment. One that needs attention goes on where
 it waits. One whose workflow failed, was cancelled, terminated or stopped, or was
 lost with its server, is started again under the same name; its artifacts tell
 what is done already. Exit code 1 if there is nothing to retry.
@@ -49,7 +49,7 @@ refused (starter fork makes another experiment).`,
 	c.Flags().IntVar(&round, "round", 0, "go on from this `ROUND`, counted from 0 (default: the one that failed)")
 	c.Flags().StringVar(&r.from, "from", "", "make this `STEP` anew although it is done: generate, train, validate, design, benchmark-K")
 	c.Flags().StringArrayVar(&r.sets, "set", nil, "change a field of the spec, such as `limits.attempts=9`; can be repeated")
-	c.Flags().StringVar(&r.reason, "reason", "", "why, for whoever reads of it later")
+	c.Flags().StringVar(&r.reason, "reason", "", "`WHY`, kept in the log")
 	return c
 }
 
@@ -73,7 +73,7 @@ func (a *app) retry(ctx context.Context, name string, r retryOrder) error {
 	if old == nil {
 		return notThere(name)
 	}
-	spec, changes, err := amend(*old, r.sets)
+	spec, changes, err := a.amend(*old, r.sets)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func notThere(name string) error {
 }
 
 // amend reads a spec anew with changes, as strictly as a file.
-func amend(old experiment.Spec, sets []string) (experiment.Spec, []string, error) {
+func (a *app) amend(old experiment.Spec, sets []string) (experiment.Spec, []string, error) {
 	if len(sets) == 0 {
 		return old, nil, nil
 	}
@@ -99,11 +99,29 @@ func amend(old experiment.Spec, sets []string) (experiment.Spec, []string, error
 	if err != nil {
 		return old, nil, err
 	}
-	diff := config.Diff(old, spec)
-	if len(diff) == 0 {
-		return old, nil, fail(exitUsage, "--set %s changes nothing", strings.Join(sets, " --set "))
+	if err := a.effective(old, spec, sets); err != nil {
+		return old, nil, err
 	}
-	return spec, diff, nil
+	return spec, config.Diff(old, spec), nil
+}
+
+// effective refuses sets that change nothing of what is done, and names those that
+// do nothing among others.
+func (a *app) effective(old, spec experiment.Spec, sets []string) error {
+	if len(sets) == 0 {
+		return nil
+	}
+	idle := config.Idle(old, spec)
+	switch diff := config.Diff(old, spec); {
+	case len(diff) == 0:
+		return fail(exitUsage, "--set %s changes nothing: the value is the same", strings.Join(sets, " --set "))
+	case len(idle) == len(diff):
+		return fail(exitUsage, "--set %s changes nothing:\n  %s", strings.Join(sets, " --set "), strings.Join(idle, "\n  "))
+	}
+	for _, line := range idle {
+		a.say("%s", line)
+	}
+	return nil
 }
 
 // retryWaiting decides for an experiment that waits for it.
@@ -116,8 +134,8 @@ func (a *app) retryWaiting(ctx context.Context, c client.Client, name string, r 
 	if err != nil {
 		return err
 	}
-	a.say("%s goes on; follow it with: starter watch %s", name, name)
-	return a.emitAnswer(status)
+	a.say("follow it with: %s", a.command("watch "+name, a.repeatData()...))
+	return a.emitAnswer(effect(ctx, c, c.GetWorkflow(ctx, workflows.ExperimentID(name), ""), status))
 }
 
 // retryEnded starts an experiment again whose workflow has ended or is lost.
@@ -168,8 +186,8 @@ func (a *app) retryEnded(ctx context.Context, c client.Client, status enumspb.Wo
 	if url := a.uiURL(run); url != "" {
 		a.say("Temporal UI: %s", url)
 	}
-	a.say("%s was %s and is started again; follow it with: starter watch %s", old.Name, state, old.Name)
-	return nil
+	a.say("follow it with: %s", a.command("watch "+old.Name, a.repeatData()...))
+	return a.emitResult(result{old.Name, workflows.StatePreparing, fmt.Sprintf("%s was %s and is started again", old.Name, state)})
 }
 
 // kept is what the artifact store knows of an experiment beside its spec.

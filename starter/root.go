@@ -9,11 +9,14 @@ import (
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"floe/internal/artifact"
 	"floe/internal/artifact/s3"
+	"floe/internal/cleantext"
 	"floe/internal/connect"
+	"floe/internal/temporalclient"
 )
 
 // app is what the commands share: where they write, and the connections, made
@@ -25,6 +28,7 @@ type app struct {
 	flags    connect.Flags
 	output   string
 	noColor  bool
+	wide     bool // tables may be wider than the terminal
 	settings *connect.Settings
 	temporal client.Client
 	steps    *artifact.Steps
@@ -47,9 +51,26 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if code == exitInterrupted && errors.Is(err, context.Canceled) {
 		return code // the person knows that they interrupted
 	}
-	fmt.Fprintf(errOut, "starter: %v\n", err)
+	a.complain(a.plainly(err))
 	return code
 }
+
+// plainly says of a server that went away what a dial would say.
+func (a *app) plainly(err error) error {
+	var unavailable *serviceerror.Unavailable
+	var coded *codedError
+	if a.settings == nil || errors.As(err, &coded) || !errors.As(err, &unavailable) {
+		return err
+	}
+	opts, failed := temporalclient.Options(a.settings.Temporal)
+	if failed != nil {
+		return err
+	}
+	return &temporalclient.UnreachableError{Address: opts.HostPort, Cause: unavailable}
+}
+
+// complain writes the error that ends the program.
+func (a *app) complain(err error) { a.say("starter: %v", err) }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -71,6 +92,7 @@ step is durable: kill anything, start it again, and the run goes on.
 	pf := root.PersistentFlags()
 	a.flags.Register(pf)
 	pf.StringVarP(&a.output, "output", "o", "table", "format of data on stdout: table, json or yaml")
+	pf.BoolVar(&a.wide, "wide", false, "full tables, even where the terminal is narrower")
 	pf.BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return a.checkOutput(c) }
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -135,14 +157,16 @@ func terminal(w io.Writer) bool {
 }
 
 // say writes a line for people to stderr.
-func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintln(a.err, cleantext.Text(fmt.Sprintf(format, args...)))
+}
 
 // client dials Temporal, once.
 func (a *app) client(ctx context.Context) (client.Client, error) {
 	if a.temporal != nil {
 		return a.temporal, nil
 	}
-	err := a.patiently(ctx, func(s connect.Settings) (err error) {
+	err := a.patiently(ctx, connect.Settings.LocalTemporal, func(s connect.Settings) (err error) {
 		a.temporal, err = s.Dial(ctx, nil)
 		return err
 	})
@@ -164,7 +188,7 @@ func (a *app) workStore(ctx context.Context) (*artifact.Steps, error) {
 }
 
 func (a *app) openStore(ctx context.Context, open func(connect.Settings, context.Context) (*s3.Store, error)) (*artifact.Steps, error) {
-	err := a.patiently(ctx, func(s connect.Settings) error {
+	err := a.patiently(ctx, connect.Settings.LocalStore, func(s connect.Settings) error {
 		store, err := open(s, ctx)
 		if err == nil {
 			a.steps = &artifact.Steps{Store: store}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
@@ -50,6 +51,7 @@ that are done are never done again. Ctrl-C stops following, not the experiment.`
 			if err != nil {
 				return err
 			}
+			a.sayIdle(args[0], sets, spec)
 			again := a.command("run "+args[0], append(repeatFlags(name, sets), a.repeatData()...)...)
 			if dev || keep {
 				again += " --dev"
@@ -109,6 +111,20 @@ func loadSpec(file string, sets []string) (experiment.Spec, error) {
 		return experiment.Spec{}, err
 	}
 	return config.Load(file, src, sets, all.Open)
+}
+
+// sayIdle names the overrides of a file that do nothing.
+func (a *app) sayIdle(file string, sets []string, spec experiment.Spec) {
+	if len(sets) == 0 {
+		return
+	}
+	plain, err := loadSpec(file, nil)
+	if err != nil {
+		return // it is sound only with its overrides
+	}
+	for _, line := range config.Idle(plain, spec) {
+		a.say("%s", line)
+	}
 }
 
 // runSpec starts or re-attaches, follows, and shows the result.
@@ -247,13 +263,22 @@ func (a *app) registered(ctx context.Context, c client.Client, name string) (*ex
 }
 
 func memoOf(d *workflowservice.DescribeWorkflowExecutionResponse) (*experiment.Spec, error) {
-	field, ok := d.WorkflowExecutionInfo.GetMemo().GetFields()[workflows.MemoSpec]
+	spec, err := specOf(d.WorkflowExecutionInfo.GetMemo())
+	if err != nil {
+		return nil, fmt.Errorf("workflow %s: %w", d.WorkflowExecutionInfo.Execution.WorkflowId, err)
+	}
+	return spec, nil
+}
+
+// specOf reads the spec in a workflow's memo.
+func specOf(memo *commonpb.Memo) (*experiment.Spec, error) {
+	field, ok := memo.GetFields()[workflows.MemoSpec]
 	if !ok {
-		return nil, fmt.Errorf("workflow %s carries no spec; it was not started by this program", d.WorkflowExecutionInfo.Execution.WorkflowId)
+		return nil, errors.New("it carries no spec; it was not started by this program")
 	}
 	var spec experiment.Spec
 	if err := converter.GetDefaultDataConverter().FromPayload(field, &spec); err != nil {
-		return nil, fmt.Errorf("spec of workflow %s: %w", d.WorkflowExecutionInfo.Execution.WorkflowId, err)
+		return nil, fmt.Errorf("read its spec: %w", err)
 	}
 	return &spec, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"floe/internal/env"
+	"floe/internal/experiment"
 )
 
 // scoreWriter rewards verdicts in the order of their lines and writes them.
@@ -157,7 +158,7 @@ func (t *scoreTally) fault(file string, line int, err error) {
 }
 
 func (t *scoreTally) String() string {
-	n := float64(max(1, t.answers))
-	return fmt.Sprintf("%d answers: %.1f %% valid, %.1f %% optimal; lines that could not be scored: %d",
-		t.answers, 100*float64(t.valid)/n, 100*float64(t.optimal)/n, t.faults.count)
+	r := experiment.Rates{N: t.answers, Valid: t.valid, Optimal: t.optimal}
+	return fmt.Sprintf("%d answers: %s valid, %s optimal; lines that could not be scored: %d",
+		t.answers, experiment.Percent(r.ValidRate()), experiment.Percent(r.OptimalRate()), t.faults.count)
 }

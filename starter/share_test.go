@@ -100,7 +100,9 @@ func forks(t *testing.T, m *machine) {
 	m.says(exitUsage, "want at least 1", "fork", "small", "--at-round", "0")
 	m.says(exitUsage, "validation.instances", "fork", "small", "--at-round", "1", "--set", "validation.instances=9")
 	m.says(exitNotFound, "nobody", "fork", "nobody", "--at-round", "1")
-	m.must("fork", "small", "--at-round", "1", "--set", "designer.context=V3", "--set", "rounds=3")
+	m.says(exitUsage, "designer.context: V6 -> V3: no effect; designer.kind learnability is a rule", "fork", "small", "--at-round", "1", "--set", "designer.context=V3")
+	m.says(exitUsage, "changes nothing: the value is the same", "fork", "small", "--at-round", "1", "--set", "rounds=2")
+	m.says(exitOK, "designer.context: V6 -> V3: no effect", "fork", "small", "--at-round", "1", "--set", "designer.context=V3", "--set", "rounds=3")
 	parent, fork := m.sums("small"), m.sums("small-fork-1")
 	for path, sum := range parent {
 		if (strings.HasPrefix(path, "start/") || strings.HasPrefix(path, "round-0/")) && fork[path] != sum {
@@ -192,7 +194,7 @@ func TestAnExperimentLostWithItsServerGoesOnFromArtifacts(t *testing.T) {
 		}
 	}
 
-	m.must("fork", "small", "--at-round", "1", "--set", "designer.context=V3")
+	m.must("fork", "small", "--at-round", "1", "--set", "designer.kind=regret")
 	fork := m.sums("small-fork-1")
 	m.loseTemporal()
 	m = m.again()

@@ -97,7 +97,8 @@ func (a *app) show(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return a.emit(s, func(w io.Writer) error {
+	return a.emitStyled(versioned{"floe.show/v1", s}, func(out io.Writer) error {
+		w := a.plain(out)
 		fmt.Fprintln(w, s.headline())
 		if s.Status != nil && s.Status.Waits() {
 			for _, l := range append([]string{a.command("design show "+s.Name, a.repeatData()...)}, a.decideWith(s.Name)...) {
@@ -114,7 +115,7 @@ func (a *app) show(ctx context.Context, name string) error {
 		}
 		fmt.Fprintln(w)
 		s.Results.State = s.State // the report is as old as the last round
-		return report.Text(w, *s.Results, report.Options{Width: width(a.out, textWidth), Color: a.color(a.out)})
+		return report.Text(out, *s.Results, report.Options{Width: width(a.out, textWidth), Color: a.color(a.out)})
 	})
 }
 

@@ -25,7 +25,7 @@ func (a *app) steerCmds() []*cobra.Command {
 	return []*cobra.Command{
 		a.steerCmd(workflows.VerbPause, "Finish the running step and begin no other", `The step that runs is finished; then the experiment waits in state paused, for as
 long as need be, and holds no worker.`),
-		a.steerCmd(workflows.VerbResume, "Go on after a pause", `Has a paused experiment go on with the next step.`),
+		a.steerCmd(workflows.VerbResume, "Go on after a pause", `Resumes a paused experiment with its next step.`),
 		a.steerCmd(workflows.VerbStop, "Finish the running round, report, and end", `The round that runs is finished; then the experiment ends in state stopped, with
 its report. starter retry goes on from there.`),
 		a.steerCmd(workflows.VerbSkip, "Go on without the step that failed", `After a failure: a design that failed leaves the curriculum as it is, a benchmark
@@ -46,27 +46,95 @@ func (a *app) steerCmd(verb, short, long string) *cobra.Command {
 			return a.steer(c.Context(), args[0], workflows.Control{Verb: verb, Reason: reason})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why, for whoever reads of it later")
+	c.Flags().StringVar(&reason, "reason", "", "`WHY`, kept in the log")
 	return c
 }
 
+// steer gives an order and says how the experiment stands once it has taken effect.
+// An order that has been carried out already is no failure.
 func (a *app) steer(ctx context.Context, name string, order workflows.Control) error {
-	if _, err := a.alive(ctx, name); err != nil {
-		return err
-	}
-	status, err := update(ctx, a.temporal, name, workflows.UpdateSteer, order)
-	if silent := (*silentError)(nil); errors.As(err, &silent) {
-		// The server keeps a signal until a worker is there.
-		if err := a.temporal.SignalWorkflow(ctx, workflows.ExperimentID(name), "", workflows.SignalControl, order); err != nil {
-			return err
-		}
-		a.say("no worker answers; %s is told to %s when one is there", name, order.Verb)
-		return nil
+	run, err := a.alive(ctx, name)
+	if ended := (*endedError)(nil); errors.As(err, &ended) && ended.state == endOf[order.Verb] {
+		return a.emitResult(result{name, ended.state, fmt.Sprintf("%s is %s already", name, ended.state)})
 	}
 	if err != nil {
 		return err
 	}
-	return a.emitAnswer(status)
+	status, err := update(ctx, a.temporal, name, workflows.UpdateSteer, order)
+	if silent := (*silentError)(nil); errors.As(err, &silent) {
+		// The server keeps a signal until a worker takes it.
+		if err := a.temporal.SignalWorkflow(ctx, workflows.ExperimentID(name), "", workflows.SignalControl, order); err != nil {
+			return err
+		}
+		return a.emitResult(result{Name: name, Text: fmt.Sprintf("no worker answers; %s will %s as soon as one does", name, order.Verb)})
+	}
+	if err != nil {
+		if now, silent := query(ctx, a.temporal, run); silent == nil && obeyed(order.Verb, now) {
+			return a.emitAnswer(now)
+		}
+		return err
+	}
+	return a.emitAnswer(effect(ctx, a.temporal, run, status))
+}
+
+// endOf are the states in which verbs end an experiment.
+var endOf = map[string]string{
+	workflows.VerbStop: workflows.StateStopped, workflows.VerbAbort: workflows.StateFailed, workflows.VerbCancel: workflows.StateCancelled,
+}
+
+// obeyed says whether an experiment stands as a verb wants it to.
+func obeyed(verb string, s workflows.Status) bool {
+	switch verb {
+	case workflows.VerbPause:
+		return s.Pausing || s.State == workflows.StatePaused
+	case workflows.VerbResume:
+		return !s.Pausing && (s.State == workflows.StatePreparing || s.State == workflows.StateRunning || s.State == workflows.StateBenchmarking)
+	case workflows.VerbStop:
+		return s.Stopping
+	}
+	return false
+}
+
+// effect waits until an experiment has left the state that an order ends: the
+// workflow takes an update before it acts on it.
+func effect(ctx context.Context, c client.Client, run client.WorkflowRun, s workflows.Status) workflows.Status {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	tick := time.NewTicker(settlePoll)
+	defer tick.Stop()
+	for unsettled(s) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return s
+		}
+		if now, err := query(ctx, c, run); err == nil {
+			s = now
+		}
+	}
+	return s
+}
+
+const settlePoll = 50 * time.Millisecond
+
+// unsettled says whether a state is over as soon as the workflow gets to it.
+func unsettled(s workflows.Status) bool {
+	switch s.State {
+	case workflows.StatePaused:
+		return !s.Pausing || s.Stopping
+	case workflows.StateAttention:
+		return s.Failure == nil
+	case workflows.StateWaiting:
+		return s.Stopping
+	}
+	return false
+}
+
+// endedError says that an experiment does not run any more.
+type endedError struct{ name, state string }
+
+func (e *endedError) Error() string {
+	return fmt.Sprintf("experiment %s is not running: %s", e.name, e.state)
 }
 
 // alive finds an experiment that runs.
@@ -80,7 +148,7 @@ func (a *app) alive(ctx context.Context, name string) (client.WorkflowRun, error
 		return nil, err
 	}
 	if d.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return nil, fail(exitFailed, "experiment %s is not running: %s", name, listedOf(d.WorkflowExecutionInfo).State)
+		return nil, &endedError{name, listedOf(d.WorkflowExecutionInfo).State}
 	}
 	return run, nil
 }
@@ -119,8 +187,34 @@ func update(ctx context.Context, c client.Client, name, verb string, arg any) (w
 
 // emitAnswer shows how the experiment stands now.
 func (a *app) emitAnswer(s workflows.Status) error {
-	return a.emit(s, func(w io.Writer) error {
-		_, err := fmt.Fprintln(w, s.Line())
+	return a.emit(versioned{"floe.status/v1", s}, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, standing(s))
+		return err
+	})
+}
+
+// standing says in a sentence how an experiment stands.
+func standing(s workflows.Status) string {
+	if line := s.Line(); line != s.State && s.State != workflows.StateAttention {
+		return fmt.Sprintf("%s: %s; %s", s.Name, s.State, line)
+	}
+	if s.Cause != "" {
+		return s.Cause // names the experiment itself
+	}
+	return s.Name + ": " + s.State
+}
+
+// result is what a verb did, where there is no more to say than a sentence.
+type result struct {
+	Name  string `json:"name"`
+	State string `json:"state,omitempty"`
+	Text  string `json:"result"`
+}
+
+// emitResult says on stdout what a verb did.
+func (a *app) emitResult(r result) error {
+	return a.emit(versioned{"floe.result/v1", r}, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, r.Text)
 		return err
 	})
 }

@@ -155,7 +155,10 @@ func TestARetryBringsBackWhatHasEnded(t *testing.T) {
 	c := m.dial()
 	spec := specFile(t, small)
 	m.starter(append([]string{"run", spec}, designedBy(chat(t, refuses))...)...)
-	m.must("abort", "small", "--reason", "not today")
+	if out := m.must("abort", "small", "--reason", "not today"); !strings.HasPrefix(out, "small: failed") {
+		t.Errorf("abort answers %q; want the new state", out)
+	}
+	m.must("abort", "small")
 	s := m.reaches("small", workflows.StateFailed)
 	if !strings.Contains(s.Failure, "not today") || !strings.Contains(s.Failure, "401") {
 		t.Errorf("failure %q; want the reason and the cause", s.Failure)
@@ -200,13 +203,20 @@ func TestPauseResumeAndStop(t *testing.T) {
 			t.Errorf("paused, and there is %s of round %d: %s", at.Step, at.Round, at.Outcome)
 		}
 	}
-	m.says(exitFailed, "paused already", "pause", "small")
+	m.says(exitOK, "small: paused", "pause", "small")
+	if out := m.must("resume", "small"); !strings.HasPrefix(out, "small: running; ") {
+		t.Errorf("resume answers %q; want the new state", out)
+	}
 	m.must("resume", "small")
 	m.until("round 1's training", func() bool { p := m.progress("small"); return p.Round == 1 && p.Step == "train" })
 	m.must("pause", "small")
 	m.reaches("small", workflows.StatePaused)
-	m.must("stop", "small", "--reason", "enough for today")
+	if out := m.must("stop", "small", "--reason", "enough for today"); strings.HasPrefix(out, "small: paused") || !strings.Contains(out, "stop") {
+		t.Errorf("stop answers %q; want the new state", out)
+	}
+	m.must("stop", "small")
 	m.must("watch", "small")
+	m.must("stop", "small")
 	s := m.reaches("small", workflows.StateStopped)
 	if len(s.Results.Rounds) != 2 || len(s.Results.Benchmarks) != 0 || s.Results.State != workflows.StateStopped {
 		t.Errorf("stopped after %d rounds and %d benchmarks, the report says %q; want the round to be finished and nothing more",
@@ -408,7 +418,9 @@ func TestTagsNotesAndFilters(t *testing.T) {
 	m.must("run", spec, "--name", "other", "--set", "designer.context=V3")
 	m.must("tag", "small", "paper", "figure=3")
 	m.must("tag", "small", "figure=3", "--remove")
-	m.must("note", "small", "the GPU was shared")
+	if out := m.must("note", "small", "the GPU was shared \x1b[2J"); out != "noted with small\n" {
+		t.Errorf("note answers %q", out)
+	}
 	m.says(exitUsage, "want letters", "tag", "small", "no spaces")
 	m.says(exitNotFound, "nobody", "note", "nobody", "text")
 	for _, c := range []struct {
@@ -436,7 +448,7 @@ func TestTagsNotesAndFilters(t *testing.T) {
 		}
 	}
 	s := m.look("small")
-	if strings.Join(s.Tags, ",") != "paper" || len(s.Notes) != 1 || s.Notes[0].Text != "the GPU was shared" || !strings.HasSuffix(s.Notes[0].At, "Z") {
+	if strings.Join(s.Tags, ",") != "paper" || len(s.Notes) != 1 || s.Notes[0].Text != "the GPU was shared \x1b[2J" || !strings.HasSuffix(s.Notes[0].At, "Z") {
 		t.Errorf("tags %v, notes %+v", s.Tags, s.Notes)
 	}
 	file := filepath.Join(t.TempDir(), "r.html")

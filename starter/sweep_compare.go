@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"floe/internal/analysis"
+	"floe/internal/experiment"
 )
 
 type compareFlags struct{ baseline, csv, json string }
@@ -147,13 +148,13 @@ func (v comparison) table(w io.Writer) error {
 func compareLine(r analysis.Row, baseline string) []string {
 	line := []string{r.Arm, fmt.Sprintf("%d/%d", r.Cells, r.Wanted), strconv.Itoa(r.N), "-", "-", "-"}
 	if r.N > 0 {
-		line[3] = percent(r.Rate)
-		line[4] = fmt.Sprintf("%.1f to %.1f", 100*r.Low, 100*r.High)
+		line[3] = experiment.Percent(r.Rate)
+		line[4] = experiment.Tenths(r.Low) + " to " + experiment.Tenths(r.High)
 		line[5] = seedsText(r.Seeds)
 	}
 	switch d := r.Versus; {
 	case d != nil:
-		line = append(line, fmt.Sprintf("%+.1f", 100*d.Difference), fmt.Sprintf("%+.1f to %+.1f", 100*d.Low, 100*d.High), pText(d.PHolm))
+		line = append(line, experiment.Points(d.Difference), experiment.Points(d.Low)+" to "+experiment.Points(d.High), pText(d.PHolm))
 	case r.Arm == baseline:
 		line = append(line, "baseline", "", "")
 	default:
@@ -162,14 +163,12 @@ func compareLine(r analysis.Row, baseline string) []string {
 	return line
 }
 
-func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
-
 // seedsText is how far seeds lie apart; a single one has no spread.
 func seedsText(s analysis.Spread) string {
 	if s.SD == nil {
 		return "one"
 	}
-	return fmt.Sprintf("%.1f to %.1f, sd %.1f", 100*s.Min, 100*s.Max, 100**s.SD)
+	return fmt.Sprintf("%s to %s, sd %s", experiment.Tenths(s.Min), experiment.Tenths(s.Max), experiment.Tenths(*s.SD))
 }
 
 func pText(p float64) string {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"floe/internal/cleantext"
 )
 
 // sweepScreen shows a sweep as it changes: redrawn in place on a terminal, as a
@@ -27,7 +29,7 @@ func (s *sweepScreen) show(v sweepView) {
 	defer s.view.mu.Unlock()
 	s.view.quiet = ""
 	if s.view.live {
-		s.view.draw(s.frame(v))
+		s.view.draw(nil, s.frame(v))
 		return
 	}
 	s.lines(v)
@@ -41,15 +43,16 @@ func (s *sweepScreen) frame(v sweepView) []string {
 	shown.Arms = v.Arms[:min(len(v.Arms), armsOnScreen)]
 	var table bytes.Buffer
 	_ = shown.armTable(&table) // a buffer takes all
-	lines := []string{cut(v.line(), s.view.columns), s.bar(v)}
+	columns := s.view.columns()
+	lines := []string{cut(cleantext.Line(v.line()), columns), s.bar(v)}
 	for line := range strings.SplitSeq(strings.TrimRight(table.String(), "\n"), "\n") {
-		lines = append(lines, cut(line, s.view.columns))
+		lines = append(lines, cut(line, columns))
 	}
 	if more := len(v.Arms) - armsOnScreen; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more arms", more))
 	}
 	if c, bad := v.worst(); bad {
-		lines = append(lines, s.view.paint("33", cut(c.Name+" "+c.State+": "+c.Cause, s.view.columns)))
+		lines = append(lines, s.view.paint("33", cut(cleantext.Line(c.Name+" "+c.State+": "+c.Cause), columns)))
 	}
 	return lines
 }
@@ -60,7 +63,7 @@ func (s *sweepScreen) bar(v sweepView) string {
 	done := barWidth * v.Tally.Done / wanted
 	running := min(barWidth-done, (barWidth*v.Tally.Running+wanted-1)/wanted)
 	bar := s.view.paint("32", strings.Repeat("█", done)) + s.view.paint("36", strings.Repeat("▒", running)) + strings.Repeat("░", barWidth-done-running)
-	return fmt.Sprintf("%s %3d %%%s", bar, 100*v.Tally.Done/wanted, s.view.elapsed())
+	return fmt.Sprintf("%s %3d %%%s", bar, 100*v.Tally.Done/wanted, s.view.paint("2", "  "+s.view.elapsed()))
 }
 
 // lines writes what is new, for logs.
@@ -76,12 +79,12 @@ func (s *sweepScreen) lines(v sweepView) {
 			line += ", " + share(c.Valid) + " valid"
 		}
 		if c.Cause != "" {
-			line += ": " + c.Cause
+			line += ": " + cleantext.Line(c.Cause)
 		}
 		fmt.Fprintln(s.view.w, line)
 	}
 	if line := v.line(); line != s.tally {
 		s.tally = line
-		fmt.Fprintln(s.view.w, line)
+		fmt.Fprintln(s.view.w, cleantext.Line(line))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 
+	"floe/internal/experiment"
 	"floe/internal/sweep"
 	"floe/workflows"
 )
@@ -142,7 +143,7 @@ func share(x *float64) string {
 	if x == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f %%", 100**x)
+	return experiment.Percent(*x)
 }
 
 func (a *app) sweepWatchCmd() *cobra.Command {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,27 +14,31 @@ import (
 // steering is a verb on a whole sweep.
 type steering struct {
 	verb, short, long string
-	waits             bool // the command returns when the sweep has come to rest
-	done              string
+	states            []string // that it brings a sweep to
+	waits             bool     // the command returns when the sweep has ended
 }
 
 var steerings = []steering{
 	{
 		verb: workflows.VerbPause, short: "Pause a sweep: running steps finish, nothing begins",
-		long: "Starts no cell any more, and has those under way pause after the step they are at.",
+		states: []string{workflows.StatePaused},
+		long:   "Starts no cell any more, and has those under way pause after the step they are at.",
 	},
 	{
-		verb: workflows.VerbResume, short: "Go on with a paused sweep",
-		long: "Goes on with a paused sweep: its cells resume as places get free.",
+		verb: workflows.VerbResume, short: "Resume a paused sweep",
+		states: []string{workflows.StateRunning, workflows.StateAttention, workflows.StateWaiting},
+		long:   "Resumes a paused sweep: its cells go on as places become free.",
 	},
 	{
 		verb: workflows.VerbStop, short: "Stop a sweep: what runs finishes, nothing else starts",
+		states: []string{workflows.StateStopping, workflows.StateStopped},
 		long: `Lets the experiments that run finish, and starts no other. Those that are paused or
 need attention end with what they have. Starting the file again goes on.`,
 	},
 	{
-		verb: workflows.VerbCancel, short: "Cancel a sweep and wait until its work has stopped", waits: true, done: "cancelled",
-		long: "Ends all experiments of the sweep, and returns when none is left. What is done is kept.",
+		verb: workflows.VerbCancel, short: "Cancel a sweep and wait until its work has stopped", waits: true,
+		states: []string{workflows.StateCancelling, workflows.StateCancelled},
+		long:   "Ends all experiments of the sweep, and returns when none is left. What is done is kept.",
 	},
 }
 
@@ -55,19 +61,17 @@ func (a *app) steerSweep(ctx context.Context, s steering, name, reason string) e
 	if err != nil {
 		return err
 	}
-	answer, err := a.updateSweep(ctx, c, name, workflows.UpdateSteer, workflows.Control{Verb: s.verb, Reason: reason})
-	if err != nil {
+	if _, err = a.updateSweep(ctx, c, name, workflows.UpdateSteer, workflows.Control{Verb: s.verb, Reason: reason}); err != nil {
+		// An order that has been carried out already is no failure.
+		if v, gone := sweepStatus(ctx, c, name); gone == nil && slices.Contains(s.states, v.State) {
+			return a.emitSweep(v)
+		}
 		return err
-	}
-	a.say("sweep %s: %s; %d cells are under way", name, s.verb, answer.Cells)
-	if !s.waits {
-		return nil
 	}
 	for {
 		v, err := sweepStatus(ctx, c, name)
-		if err == nil && final(v.State) {
-			a.say("%s: %s", s.done, v.Tally)
-			return nil
+		if err == nil && (final(v.State) || !s.waits && slices.Contains(s.states, v.State)) {
+			return a.emitSweep(v)
 		}
 		select {
 		case <-ctx.Done():
@@ -75,6 +79,12 @@ func (a *app) steerSweep(ctx context.Context, s steering, name, reason string) e
 		case <-time.After(pollEvery):
 		}
 	}
+}
+
+// emitSweep says how a sweep stands after an order.
+func (a *app) emitSweep(s workflows.SweepStatus) error {
+	v := viewOf(s)
+	return a.emitResult(result{v.Name, v.State, "sweep " + v.line()})
 }
 
 func (a *app) sweepRetryCmd() *cobra.Command {
@@ -110,6 +120,5 @@ func (a *app) retrySweep(ctx context.Context, name string, r workflows.SweepRetr
 	if err != nil {
 		return err
 	}
-	a.say("sweep %s: %d cells try again: %s", name, answer.Cells, answer.Tally)
-	return nil
+	return a.emitResult(result{Name: name, Text: fmt.Sprintf("sweep %s: %s to be tried again: %s", name, plural(answer.Cells, "cell"), answer.Tally)})
 }

@@ -173,7 +173,10 @@ func (a *app) note(ctx context.Context, name string, text []string) error {
 			return err
 		}
 		file := fmt.Sprintf("%s%s-%d.json", activities.DocNote, now.Format("20060102T150405.000000000Z"), os.Getpid())
-		return a.steps.PutDoc(ctx, name, file, append(body, '\n'))
+		if err := a.steps.PutDoc(ctx, name, file, append(body, '\n')); err != nil {
+			return err
+		}
+		return a.emitResult(result{Name: name, Text: "noted with " + name})
 	}
 	notes, err := a.notesOf(ctx, name)
 	if err != nil {

@@ -59,7 +59,7 @@ func (a *app) transcript(d design, part report.Part, one bool) error {
 	if one {
 		data = calls[part.Attempt-1]
 	}
-	return a.emit(data, func(w io.Writer) error {
+	return a.emitStyled(data, func(w io.Writer) error {
 		return report.Transcript(w, a.designText(d), part, report.Options{Width: width(a.out, textWidth), Color: a.color(a.out)})
 	})
 }

@@ -57,6 +57,7 @@ func (a *app) validateCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.sayIdle(args[0], sets, spec)
 			if effective {
 				body, err := config.Marshal(spec)
 				if err != nil {

@@ -3,13 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"floe/activities"
+	"floe/internal/cleantext"
 	"floe/internal/experiment"
 	"floe/workflows"
 )
@@ -17,23 +16,17 @@ import (
 // view shows a status as it changes: redrawn in place on a terminal, as plain
 // lines where each says something new otherwise.
 type view struct {
-	mu      sync.Mutex
-	w       io.Writer
-	color   bool
-	live    bool
-	columns int
-	started time.Time
-	drawn   int // lines on the terminal that the next frame replaces
-	last    workflows.Status
-	tenth   int // progress at the last plain line, in tenths
-	quiet   string
-	decide  []string // what to type while a person is waited for
+	mu sync.Mutex
+	screen
+	last   workflows.Status
+	said   int // lines of the history that are written
+	tenth  int // progress at the last plain line, in tenths
+	quiet  string
+	decide []string // what to type while a person is waited for
 }
 
-// newView redraws in place where the terminal is wide enough for a frame.
 func newView(w io.Writer, color bool) *view {
-	columns := width(w, 0)
-	return &view{w: w, color: color, live: columns >= barColumns, columns: columns, started: time.Now(), tenth: -1}
+	return &view{screen: newScreen(w, color), tenth: -1}
 }
 
 // show draws a status.
@@ -41,15 +34,42 @@ func (v *view) show(s workflows.Status) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.quiet = ""
+	s = printable(s)
+	s.Progress = current(s, v.last)
 	switch {
 	case v.live && s.Waits():
-		v.draw(append(v.history(s), v.gate(s)...))
+		v.draw(v.news(s), v.gate(s))
 	case v.live:
-		v.draw(append(v.history(s), v.bar(s)))
+		v.draw(v.news(s), []string{v.bar(s)})
 	default:
 		v.lines(s)
 	}
 	v.last = s
+}
+
+// printable is a status whose sentences cannot steer the terminal.
+func printable(s workflows.Status) workflows.Status {
+	s.Cause, s.Reason = cleantext.Line(s.Cause), cleantext.Line(s.Reason)
+	s.Progress.Note = cleantext.Line(s.Progress.Note)
+	if s.Waiting != nil {
+		w := *s.Waiting
+		w.Reason = cleantext.Line(w.Reason)
+		s.Waiting = &w
+	}
+	return s
+}
+
+// current is the freshest progress that is known. A round whose figures are there
+// has no step under way.
+func current(s, last workflows.Status) activities.Progress {
+	p := s.Progress
+	if last.Name != "" && workflows.Outdated(p, last.Progress) {
+		p = last.Progress
+	}
+	if s.Reported(p.Round) {
+		return activities.Progress{Round: p.Round}
+	}
+	return p
 }
 
 // waiting says once why nothing moves.
@@ -60,9 +80,9 @@ func (v *view) waiting(err error) {
 		return
 	}
 	v.quiet = err.Error()
-	text := "waiting for the server or a worker: " + firstLine(v.quiet)
+	text := "waiting for the server or a worker: " + cleantext.Line(firstLine(v.quiet))
 	if v.live {
-		v.draw(append(v.history(v.last), v.paint("33", text)))
+		v.draw(nil, []string{v.paint("33", text)})
 		return
 	}
 	fmt.Fprintln(v.w, text)
@@ -72,22 +92,16 @@ func (v *view) waiting(err error) {
 func (v *view) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.drawn = 0
+	v.keep()
 }
 
-func (v *view) draw(lines []string) {
-	if v.drawn > 0 {
-		fmt.Fprintf(v.w, "\x1b[%dA\x1b[J", v.drawn)
-	}
-	v.drawn = 0
-	for _, l := range lines {
-		fmt.Fprintln(v.w, l)
-		v.drawn += 1 + max(0, utf8.RuneCountInString(escapes.ReplaceAllString(l, ""))-1)/max(1, v.columns)
-	}
+// news are the lines of the history that are not written yet.
+func (v *view) news(s workflows.Status) []string {
+	all := v.history(s)
+	lines := all[min(v.said, len(all)):]
+	v.said = max(v.said, len(all))
+	return lines
 }
-
-// escapes are the codes of colours, which take no room.
-var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // history is one line per thing that is known already.
 func (v *view) history(s workflows.Status) []string {
@@ -119,52 +133,51 @@ func (v *view) gate(s workflows.Status) []string {
 }
 
 func figures(r experiment.Rates) string {
-	return fmt.Sprintf("%5.1f %% valid %5.1f %% optimal  (n = %d)", 100*r.ValidRate(), 100*r.OptimalRate(), r.N)
+	return fmt.Sprintf("%7s valid %7s optimal  (n = %d)", experiment.Percent(r.ValidRate()), experiment.Percent(r.OptimalRate()), r.N)
 }
-
-// The bar's width, and that of its line without the note.
-const (
-	barWidth    = 28
-	barColumns  = 83
-	waitColumns = 12
-)
 
 // bar is the line of what goes on now.
 func (v *view) bar(s workflows.Status) string {
-	if s.State == workflows.StateDone {
-		return v.paint("32", "  done") + v.elapsed()
-	}
-	if s.State == workflows.StatePaused || s.State == workflows.StateCancelling {
-		return v.paint("33", "  "+cut(s.Line(), v.columns-waitColumns)) + v.elapsed()
+	elapsed := "  " + v.elapsed()
+	room := v.columns() - 1 - len(elapsed)
+	switch s.State {
+	case workflows.StateDone:
+		return v.paint("32", "  done") + v.paint("2", elapsed)
+	case workflows.StatePaused, workflows.StateCancelling:
+		return v.paint("33", cut("  "+s.Line(), room)) + v.paint("2", elapsed)
 	}
 	p := s.Progress
 	share := 0.0
 	if p.Total > 0 {
 		share = min(1, float64(p.Done)/float64(p.Total))
 	}
-	full := int(share * barWidth)
-	bar := v.paint("36", strings.Repeat("█", full)) + strings.Repeat("░", barWidth-full)
-	return fmt.Sprintf("  %-16s %-14s %s %3.0f %%  %s%s", s.Position(), p.Step, bar, 100*share, cut(p.Note, v.columns-barColumns), v.elapsed())
-}
-
-func (v *view) elapsed() string {
-	return v.paint("2", fmt.Sprintf("  %s", time.Since(v.started).Round(time.Second)))
-}
-
-func (v *view) paint(code, text string) string {
-	if !v.color {
-		return text
+	where := fmt.Sprintf("  %-16s %-14s ", s.Position(), p.Step)
+	what := fmt.Sprintf("%3.0f %%", 100*share)
+	if p.Note != "" {
+		what += "  " + p.Note
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	// The figures come first, then the bar, then the time; columns are the last to go.
+	need := utf8.RuneCountInString(where) + utf8.RuneCountInString(what)
+	if need > v.columns()-1 {
+		return cut(fmt.Sprintf("  %s %s %s", s.Position(), p.Step, strings.TrimSpace(what)), v.columns()-1)
+	}
+	if need > room {
+		return where + what
+	}
+	bar := ""
+	if cells := min(barWidth, room-need-1); cells >= barLeast {
+		bar = v.progressBar(share, cells) + " "
+	}
+	return where + bar + what + v.paint("2", elapsed)
 }
 
 // lines writes what is new since the last status, for logs.
 func (v *view) lines(s workflows.Status) {
 	if s.Base != nil && v.last.Base == nil {
-		fmt.Fprintf(v.w, "untrained: %s\n", figures(*s.Base))
+		fmt.Fprintf(v.w, "untrained: %s\n", strings.TrimSpace(figures(*s.Base)))
 	}
 	for _, r := range s.Done[min(len(v.last.Done), len(s.Done)):] {
-		fmt.Fprintf(v.w, "round %d: %s; next design: %s\n", r.Round, figures(r.Rates), v.outcome(r.Outcome))
+		fmt.Fprintf(v.w, "round %d: %s; next design: %s\n", r.Round, strings.TrimSpace(figures(r.Rates)), v.outcome(r.Outcome))
 	}
 	if s.Waits() {
 		if !v.last.Waits() || v.last.Waiting.Round != s.Waiting.Round {

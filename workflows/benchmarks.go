@@ -15,6 +15,7 @@ func (e *arm) benchmarks(ctx workflow.Context) error {
 		return nil
 	}
 	e.where.Round = e.spec.Rounds
+	e.status.Progress = activities.Progress{Round: e.spec.Rounds}
 	if err := e.enter(ctx, StateBenchmarking); err != nil {
 		return err
 	}

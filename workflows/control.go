@@ -36,8 +36,8 @@ type Control struct {
 // listen takes in what activities, rounds and people say.
 func (e *arm) listen(ctx workflow.Context) error {
 	every(ctx, SignalProgress, func(ctx workflow.Context, p activities.Progress) {
-		if p.Round < e.status.Progress.Round {
-			return // told late, by a step that has ended
+		if Outdated(p, e.status.Progress) || e.status.Reported(p.Round) {
+			return // of a step that has ended
 		}
 		e.status.Progress = p
 		e.outage(ctx, p.Outage)
@@ -311,7 +311,7 @@ func (e *arm) held(ctx workflow.Context, h Held) {
 	state := StateRunning
 	if h.On {
 		state = StatePaused
-		e.status.Progress = activities.Progress{Round: h.Round, Step: "before " + h.Step}
+		e.status.Progress = activities.Progress{Round: h.Round, Step: heldBefore + h.Step}
 	}
 	if e.child == "" || e.status.State == state || e.status.State == StateCancelling {
 		return

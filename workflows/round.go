@@ -66,7 +66,7 @@ func Round(ctx workflow.Context, in RoundInput) (RoundResult, error) {
 	}
 	refs.Scorecard = scored.Done
 
-	note(ctx, in, "%s valid; designing the next curriculum", percent(scored.Rates.ValidRate()))
+	note(ctx, in, "%s valid; designing the next curriculum", experiment.Percent(scored.Rates.ValidRate()))
 	designed, err := step(ctx, in, gate, designWait(in.Spec), "design", in.summary("design the next curriculum: %s", in.Spec.Designer.Kind), do.Design,
 		activities.DesignInput{
 			Where: in.where("design"), Spec: in.Spec, Refs: in.Refs, Round: refs, Skip: in.SkipDesign,
@@ -86,8 +86,8 @@ func Round(ctx workflow.Context, in RoundInput) (RoundResult, error) {
 		}
 	}
 
-	note(ctx, in, "done: %s valid, %s optimal; design %s: %s", percent(scored.Rates.ValidRate()),
-		percent(scored.Rates.OptimalRate()), loud(designed.Outcome), designed.Rationale)
+	note(ctx, in, "done: %s valid, %s optimal; design %s: %s", experiment.Percent(scored.Rates.ValidRate()),
+		experiment.Percent(scored.Rates.OptimalRate()), loud(designed.Outcome), designed.Rationale)
 	return RoundResult{refs, scored.Rates, designed.Outcome, designed.ModelCalls, designed.ModelTokens}, nil
 }
 
@@ -144,5 +144,3 @@ func roundOf(round, rounds int) string {
 func note(ctx workflow.Context, in RoundInput, format string, args ...any) {
 	workflow.SetCurrentDetails(ctx, in.summary(format, args...))
 }
-
-func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }

@@ -30,6 +30,7 @@ func (e *arm) round(ctx workflow.Context, round int) error {
 	e.skip = ""
 	e.refs.Rounds = append(e.refs.Rounds, out.Refs)
 	e.status.Done = append(e.status.Done, RoundFigures{round, out.Rates, out.Outcome})
+	e.status.Progress = activities.Progress{Round: round} // its last step has ended
 	e.status.show(ctx)
 	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrValidRate.ValueSet(out.Rates.ValidRate())); err != nil {
 		return err

@@ -67,11 +67,11 @@ func (s Status) Outage() *retry.Outage {
 func (s Status) details() string {
 	text := []string{s.Line()}
 	if s.Base != nil {
-		text = append(text, fmt.Sprintf("untrained: %s valid, %s optimal", percent(s.Base.ValidRate()), percent(s.Base.OptimalRate())))
+		text = append(text, fmt.Sprintf("untrained: %s valid, %s optimal", experiment.Percent(s.Base.ValidRate()), experiment.Percent(s.Base.OptimalRate())))
 	}
 	for _, r := range s.Done {
 		text = append(text, fmt.Sprintf("round %d: %s valid, %s optimal; next design: %s", r.Round,
-			percent(r.Rates.ValidRate()), percent(r.Rates.OptimalRate()), loud(r.Outcome)))
+			experiment.Percent(r.Rates.ValidRate()), experiment.Percent(r.Rates.OptimalRate()), loud(r.Outcome)))
 	}
 	for _, skipped := range s.Skipped {
 		text = append(text, skipped+": left out")

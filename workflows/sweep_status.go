@@ -127,5 +127,5 @@ func meanText(r sweep.ArmRate) string {
 	if r.Cells == 0 {
 		return ""
 	}
-	return percent(r.Mean)
+	return experiment.Percent(r.Mean)
 }

@@ -86,6 +86,23 @@ func Resolve(f Flags) (Settings, error) {
 	return s, nil
 }
 
+// LocalTemporal says whether these settings lead to the development stack of the
+// data folder, or would while it runs.
+func (s Settings) LocalTemporal() bool {
+	if s.Stack != nil {
+		return s.Temporal.UsesAddress(s.Stack.Temporal)
+	}
+	return s.Temporal.DefaultAddress == "" && s.Temporal.IsDefault()
+}
+
+// LocalStore says so of the artifact store.
+func (s Settings) LocalStore() bool {
+	if s.Stack != nil {
+		return s.S3.Endpoint == s.Stack.S3
+	}
+	return s.S3.Endpoint == ""
+}
+
 // NoStackError says that the named folder has no development stack running.
 type NoStackError struct{ Data string }
 

@@ -78,10 +78,11 @@ func conformanceRow(round experiment.RoundResult, knobs []string) []cell {
 	return row
 }
 
-// largestGap finds the size whose knob was missed most; "" if none was.
+// largestGap finds the size whose knob was missed most; "" if none was. A size
+// without samples has realised nothing, so it has no gap.
 func largestGap(rows []experiment.ConformanceRow, name string) (gap float64, size string) {
 	for _, row := range rows {
-		if k, ok := realised(row, name); ok && math.Abs(k.Realised-k.Requested) > math.Abs(gap)+1e-12 {
+		if k, ok := realised(row, name); ok && row.Realised > 0 && math.Abs(k.Realised-k.Requested) > math.Abs(gap)+1e-12 {
 			gap, size = k.Realised-k.Requested, row.Size
 		}
 	}
@@ -130,14 +131,22 @@ func knobCells(row experiment.ConformanceRow, name string, write func(float64) s
 	if !ok {
 		return []cell{{Text: unknown, Class: "first"}, plain(unknown)}
 	}
-	return []cell{{Text: write(k.Requested), Class: "first soft"}, plain(write(k.Realised))}
+	got := unknown
+	if row.Realised > 0 {
+		got = write(k.Realised)
+	}
+	return []cell{{Text: write(k.Requested), Class: "first soft"}, plain(got)}
 }
 
 func knobColumn(rows []experiment.ConformanceRow, name string) func(float64) string {
 	var values []float64
 	for _, row := range rows {
-		if k, ok := realised(row, name); ok {
-			values = append(values, k.Requested, k.Realised)
+		k, ok := realised(row, name)
+		if ok {
+			values = append(values, k.Requested)
+		}
+		if ok && row.Realised > 0 {
+			values = append(values, k.Realised)
 		}
 	}
 	return column(values)

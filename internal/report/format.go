@@ -15,20 +15,14 @@ const (
 	minus       = "−"
 )
 
-// tenths writes a number with one decimal, halves away from zero as people
-// round: FormatFloat alone would turn 62.25 into 62.2.
+// tenths writes a number with one decimal.
 func tenths(x float64) string { return decimals(x, 1) }
 
 func decimals(x float64, places int) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return unknown
 	}
-	scale := math.Pow(10, float64(places))
-	s := strconv.FormatFloat(math.Abs(math.Round(x*scale)/scale), 'f', places, 64)
-	if x < 0 && strings.Trim(s, "0.") != "" {
-		return minus + s
-	}
-	return s
+	return strings.Replace(experiment.Decimals(x, places), "-", minus, 1)
 }
 
 // signed writes a change with its sign, "+47.8" or "−1.2".
@@ -52,11 +46,19 @@ func number(x float64) string {
 
 // share writes a fraction in percent, "12.5 %".
 func share(x float64) string {
-	s := tenths(100 * x)
+	s := shareFigure(x)
 	if s == unknown {
 		return s
 	}
 	return s + percentSign
+}
+
+// shareFigure is share without the sign, for columns.
+func shareFigure(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return unknown
+	}
+	return strings.Replace(experiment.Tenths(x), "-", minus, 1)
 }
 
 // fieldValue writes a curriculum's value: the share of samples in percent, knobs

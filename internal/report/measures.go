@@ -49,7 +49,7 @@ func measuresRow(round int, m experiment.Measures, names []string) []cell {
 	for _, name := range names {
 		row = append(row, plain(trendOf(m, name)))
 	}
-	return append(row, plain(tenths(100*m.FrontierBefore)), plain(tenths(100*m.Frontier)),
+	return append(row, plain(shareFigure(m.FrontierBefore)), plain(shareFigure(m.Frontier)),
 		plain(outOf(m.Reversed, m.Contradicted)), plain(outOf(m.Undone, m.Upheld)))
 }
 

@@ -224,7 +224,7 @@ func trainingPoints(rounds []experiment.RoundResult) table {
 			p := curve[i]
 			t.Rows = append(t.Rows, []cell{
 				rowHead(roundLabel(round.Round)), plain(count(p.Step)), plain(decimals(p.Epoch, 2)), plain(decimals(p.Reward, 3)),
-				plain(tenths(100 * p.ValidRate)), plain(tenths(100 * p.Spread)), plain(decimals(p.Entropy, 3)),
+				plain(shareFigure(p.ValidRate)), plain(shareFigure(p.Spread)), plain(decimals(p.Entropy, 3)),
 				plain(decimals(p.GradNorm, 3)), plain(decimals(p.WeightAcc, 3)), plain(decimals(p.WeightLen, 3)),
 			})
 		}

@@ -143,5 +143,5 @@ func GivesUp(rule experiment.SweepStop, r ArmRate) string {
 	if !rule.BelowStart || r.Cells < rule.Cells || r.Mean >= r.Start-rule.Margin {
 		return ""
 	}
-	return fmt.Sprintf("valid rate fell below its start: %.1f %% against %.1f %% untrained, mean of %d cells", 100*r.Mean, 100*r.Start, r.Cells)
+	return fmt.Sprintf("valid rate fell below its start: %s against %s untrained, mean of %d cells", experiment.Percent(r.Mean), experiment.Percent(r.Start), r.Cells)
 }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -46,13 +48,42 @@ type UnreachableError struct {
 	Cause   error
 }
 
-// Error names address and cause.
+// Error names address and cause, and says what to do.
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("no Temporal server at %s: %v", e.Address, e.Cause)
+	return fmt.Sprintf("no Temporal server answers at %s (%s); `starter dev` starts one on this machine, and --address or TEMPORAL_ADDRESS names another",
+		e.Address, Reason(e.Cause))
 }
 
 // Unwrap gives the cause.
 func (e *UnreachableError) Unwrap() error { return e.Cause }
+
+// Reason says in a few words why a server did not answer, without the layers of
+// gRPC around it.
+func Reason(err error) string {
+	text := strings.TrimSuffix(strings.TrimSpace(err.Error()), `"`)
+	if dialled := dialError.FindStringSubmatch(text); dialled != nil {
+		text = dialled[1]
+	}
+	switch {
+	case strings.Contains(text, "no children to pick from"), strings.Contains(text, "produced zero addresses"), strings.Contains(text, "no such host"):
+		return "the name has no address"
+	case errors.Is(err, context.DeadlineExceeded), strings.Contains(text, "deadline exceeded"), strings.Contains(text, "i/o timeout"):
+		return "no answer in time"
+	case strings.Contains(text, "error reading server preface"):
+		return "what listens there does not speak gRPC, or wants TLS"
+	}
+	return strings.TrimPrefix(text, "failed reaching server: ")
+}
+
+// dialError is what the network said of a connection that was not made.
+var dialError = regexp.MustCompile(`dial (?:tcp|unix)[^"]*: (?:connect: )?([^:"]+)$`)
+
+// IsDefault says whether nothing names a server, so that the SDK's default is used.
+func (s Settings) IsDefault() bool {
+	s.DefaultAddress = ""
+	opts, err := Options(s)
+	return err == nil && opts.HostPort == client.DefaultHostPort
+}
 
 // Options resolves settings to what the SDK dials.
 func Options(s Settings) (client.Options, error) {
