@@ -29,7 +29,7 @@ func (l *lab) history(name string, round int) []course.Attempt {
 func TestATrainingOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
 	l := openLab(t)
-	l.must(append([]string{"run", l.spec, "--detach", "--set", "rounds=1"}, fails("hold:3")...)...)
+	l.must(append([]string{"run", l.spec, "--detach", "--set", "rounds=1", "--set", "limits.attempts=1"}, fails("hold:3")...)...)
 	at := l.holds(3)
 	l.kill9("worker")
 	l.until("the next worker to watch the job", func() bool {
