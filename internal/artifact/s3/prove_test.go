@@ -2,6 +2,7 @@ package s3_test
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -28,9 +29,7 @@ func lie(when func(*http.Request) bool, change func(h http.Header, status *int, 
 		next.ServeHTTP(honest, r)
 		status, body := honest.Code, honest.Body.String()
 		change(honest.Header(), &status, &body)
-		for name, values := range honest.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), honest.Header())
 		w.Header().Del("Content-Length")
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
@@ -56,9 +55,7 @@ func stale(when func(*http.Request) bool) faulty {
 			first[r.URL.String()] = httptest.NewRecorder()
 			next.ServeHTTP(first[r.URL.String()], r)
 		}
-		for name, values := range first[r.URL.String()].Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), first[r.URL.String()].Header())
 		w.WriteHeader(first[r.URL.String()].Code)
 		_, _ = w.Write(first[r.URL.String()].Body.Bytes())
 	}
