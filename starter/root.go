@@ -111,7 +111,7 @@ step is durable: kill anything, start it again, and the run goes on.
 	add("run", a.steerCmds()...)
 	add("see", a.listCmd(), a.showCmd(), a.transcriptCmd(), a.reportCmd(), a.artifactsCmd(), a.logsCmd(), a.jobsCmd(), a.tagCmd(), a.noteCmd())
 	add("env", a.environmentCmds()...)
-	add("here", a.demoCmd(), a.devCmd(), a.gcCmd(), a.schemaCmd(), a.deploymentCmd(), a.versionCmd())
+	add("here", a.demoCmd(), a.devCmd(), a.gcCmd(), a.checkCmd(), a.schemaCmd(), a.deploymentCmd(), a.versionCmd())
 	usageErrors(root)
 	return root
 }

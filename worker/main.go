@@ -144,6 +144,9 @@ func work(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error
 	}
 	defer c.Close()
 	store, err := to.Store(ctx)
+	if err == nil {
+		err = to.Prove(ctx, store, logger)
+	}
 	if err != nil {
 		return exitUnreachable, err
 	}

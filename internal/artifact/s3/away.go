@@ -36,7 +36,7 @@ func (e bodyError) Unwrap() error { return e.error }
 // mark marks an error of a request that the server did not serve as an outage; an
 // answer stays what it is.
 func (s *Store) mark(raw, err error) error {
-	if !s.away(raw) {
+	if err == nil || !s.away(raw) {
 		return err
 	}
 	err = outage.Of(s.service, err)

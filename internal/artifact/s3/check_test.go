@@ -108,7 +108,11 @@ func page(status int) http.HandlerFunc {
 // lenient is an S3 server that lists nothing and takes every put.
 func lenient(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("ETag", `"e"`)
-	if r.Method == http.MethodGet {
+	switch {
+	case r.Method == http.MethodGet && r.URL.Query().Get("list-type") == "":
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `<Error><Code>NoSuchKey</Code><Message>no</Message></Error>`)
+	case r.Method == http.MethodGet:
 		_, _ = io.WriteString(w, `<ListBucketResult><Name>floe</Name></ListBucketResult>`)
 	}
 }

@@ -33,7 +33,7 @@ func rotate(t *testing.T, code string) *rotating {
 	t.Helper()
 	r := &rotating{}
 	r.token.Store("one")
-	credentials := settings(t).Credentials
+	credentials, region := settings(t).Credentials, devtest.Shared(t).Region
 	_, r.settled = between(t, devtest.Shared(t), (*httptest.Server).Start, func(w http.ResponseWriter, q *http.Request, next http.Handler) {
 		if q.Header.Get("X-Amz-Security-Token") != r.token.Load() {
 			r.refused.Add(1)
@@ -47,7 +47,7 @@ func rotate(t *testing.T, code string) *rotating {
 			q.Header.Del("X-Amz-Security-Token")
 			q.URL.Host = q.Host
 			err = v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }).
-				SignHTTP(q.Context(), own, q, q.Header.Get("X-Amz-Content-Sha256"), "s3", devtest.Shared(t).Region, time.Now())
+				SignHTTP(q.Context(), own, q, q.Header.Get("X-Amz-Content-Sha256"), "s3", region, time.Now())
 		}
 		if err != nil {
 			t.Error(err)

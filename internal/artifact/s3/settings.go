@@ -122,6 +122,12 @@ func (s Settings) client(o *awss3.Options) {
 	if s.PathStyle != nil {
 		o.UsePathStyle = *s.PathStyle
 	}
+	s.checksums(o)
+	o.DisableLogOutputChecksumValidationSkipped = true
+	o.APIOptions = append(o.APIOptions, unsignedEncoding)
+}
+
+func (s Settings) checksums(o *awss3.Options) {
 	switch s.Checksums {
 	case checksumsWhenSupported:
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenSupported
@@ -130,6 +136,4 @@ func (s Settings) client(o *awss3.Options) {
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	}
-	o.DisableLogOutputChecksumValidationSkipped = true
-	o.APIOptions = append(o.APIOptions, unsignedEncoding)
 }
