@@ -248,7 +248,7 @@ func TestAFileThatIsNoTextIsOneFault(t *testing.T) {
 	for body, says := range map[string]string{
 		"PK\x03\x04" + strings.Repeat("\n\x00x", 50):                   "unzip -p",
 		"PAR1" + strings.Repeat("\n\x00x", 50):                         "read_parquet",
-		zipped(strings.Repeat("\n", 50))[:24]:                        "cut off",
+		zipped(strings.Repeat("\n", 50))[:24]:                          "cut off",
 		"[\n{\"id\": 1},\n{\"id\" 2},\n" + strings.Repeat("{},\n", 40): "value 2 is not JSON",
 	} {
 		file := put(t, "rows", body)

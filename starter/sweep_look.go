@@ -28,7 +28,7 @@ type sweepView struct {
 	Arms    []sweepArmView `json:"arms"`
 	Cells   []cellView     `json:"cells"`
 	LeftOut []cellView     `json:"left_out,omitempty"` // cells that earlier files had and this one has not
-	Renewed int            `json:"renewed"` // runs of the workflow before this one
+	Renewed int            `json:"renewed"`            // runs of the workflow before this one
 }
 
 type sweepArmView struct {
