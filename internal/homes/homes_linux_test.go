@@ -39,7 +39,7 @@ func testMain(m *testing.M) int {
 }
 
 func build(dir string) error {
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // other users run what is in it
+	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
 	if out, err := exec.Command("go", "build", "-o", dir+"/", "floe/worker", "floe/starter").CombinedOutput(); err != nil {
@@ -124,7 +124,7 @@ var homes = []home{
 	{name: "umask 000", prepare: func(s *site) { s.mask = "000" }, look: func(s *site) { s.private() }},
 	{name: "umask 000 and a folder that everybody can write to", prepare: func(s *site) {
 		s.mask, s.data = "000", s.folder("open")
-		s.must(os.Chmod(s.data, 0o777)) //nolint:gosec // such as people have
+		s.must(os.Chmod(s.data, 0o777))
 	}, look: func(s *site) { s.private() }},
 	{name: "umask 077", prepare: func(s *site) { s.mask = "077" }},
 	{name: "umask 777", prepare: func(s *site) { s.mask = "777" }, root: true},
@@ -144,7 +144,7 @@ var homes = []home{
 	{name: "a data folder of another user", root: true, refuses: `data folder .*permission denied`, prepare: func(s *site) {
 		s.as(nobodyKnown)
 		s.data = s.folder("theirs")
-		s.must(os.Chmod(s.data, 0o700)) //nolint:gosec // a folder
+		s.must(os.Chmod(s.data, 0o700))
 		s.must(os.Chown(s.data, another, another))
 	}},
 	{name: "a data folder that may only be read", root: true, refuses: `data folder .*permission denied`, prepare: func(s *site) {
@@ -206,7 +206,7 @@ func (s *site) as(uid int) {
 // lock is a folder that nobody but the superuser can write to.
 func (s *site) lock(name string) string {
 	dir := s.folder(name)
-	s.must(os.Chmod(dir, 0o555)) //nolint:gosec // such as people have
+	s.must(os.Chmod(dir, 0o555))
 	return dir
 }
 

@@ -33,7 +33,7 @@ type site struct {
 // newSite is a home as most people have one.
 func newSite(t *testing.T) *site {
 	t.Helper()
-	root, err := os.MkdirTemp("", "floe-homes-")
+	root, err := os.MkdirTemp("", "floe-homes-") //nolint:usetesting // that of the test has a long name itself
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func newSite(t *testing.T) *site {
 func makeWritable(root string) {
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) //nolint:gosec // a folder
+			_ = os.Chmod(path, 0o700)
 		}
 		return nil // what cannot be changed shows in the removal
 	})

@@ -231,7 +231,7 @@ func (s *scenarioReader) place(line, column int, what string, c Cell, taken map[
 // split cuts a line into fields, and says on which columns they begin.
 func split(line string) (fields []string, columns []int) {
 	at := 0
-	for _, f := range strings.Fields(line) {
+	for f := range strings.FieldsSeq(line) {
 		at += strings.Index(line[at:], f)
 		fields, columns = append(fields, f), append(columns, at+1)
 		at += len(f)
