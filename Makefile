@@ -10,7 +10,7 @@ STAMP   := -X floe/internal/version.version=$(VERSION) -X floe/internal/version.
 SPEC    ?= examples/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev check test test-devstack test-model test-trainer test-trainer-fast test-loop nightly test-slurm test-ray test-kubernetes test-serve lint-trainer proof race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale chaos clean
+.PHONY: help build demo dev check test test-devstack test-model test-trainer test-trainer-fast test-loop nightly test-slurm test-ray test-kubernetes test-serve test-homes lint-trainer proof race lint workflowcheck vet tidy fuzz bench schema histories cover sweep-scale chaos clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ help: ## show this list
 build: ## build bin/starter, bin/worker and bin/devstack (the first time takes minutes: it compiles a Temporal server)
 	@mkdir -p $(BIN)
 	@test -x $(BIN)/devstack || echo "building the development stack; the first time this compiles a Temporal server and takes some minutes"
-	@$(GO) build -C devstack -ldflags "-s -w -X main.version=$(VERSION)" -o ../$(BIN)/devstack .
+	@$(GO) build -C devstack -tags osusergo -ldflags "-s -w -X main.version=$(VERSION)" -o ../$(BIN)/devstack .
 	@$(GO) build -ldflags "-s -w $(STAMP)" -o $(BIN)/ ./worker ./starter
 
 demo: build ## run a whole experiment on this machine (ARGS=--keep leaves the services running)
@@ -83,7 +83,10 @@ test-serve: $(TRAINER)/floe-trainer-installed ## serving, with a real vLLM on th
 test-loop: build $(TRAINER)/floe-trainer-installed ## a whole experiment with the real trainer and a real model server on the CPU, while both are killed
 	scripts/test-loop $(ARGS)
 
-nightly: test-trainer test-serve test-loop test-slurm test-ray test-kubernetes ## what is too much for check: real trainers, servers and schedulers (3.5 GB of packages; test-slurm needs root)
+test-homes: ## the demo in some forty homes and data folders that people have, two minutes (with root also those of other users)
+	FLOE_HOMES=1 $(GO) test ./internal/homes -count=1 -timeout 30m $(ARGS)
+
+nightly: test-trainer test-serve test-loop test-slurm test-ray test-kubernetes test-homes ## what is too much for check: real trainers, servers and schedulers (3.5 GB of packages; test-slurm needs root)
 
 lint: vet ## golangci-lint with the import rules, and gofmt
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...

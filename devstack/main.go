@@ -46,6 +46,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 )
 
@@ -75,7 +76,26 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := nameUser(); err != nil {
+		return err
+	}
 	return serve(ctx, opts, stdout, &console{w: stderr, quiet: opts.quiet})
+}
+
+// nameUser gives a name to a user who has no entry in the list of users, as in
+// containers that run under any number: Temporal asks for one and does not start
+// without. Where there is an entry, it counts, not what is set here; the build tag
+// osusergo sees to that.
+func nameUser() error {
+	for name, value := range map[string]string{"USER": "uid-" + strconv.Itoa(os.Getuid()), "HOME": "/"} {
+		if os.Getenv(name) != "" {
+			continue
+		}
+		if err := os.Setenv(name, value); err != nil {
+			return fmt.Errorf("set %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // untilSignal ends its context at the first SIGINT, SIGTERM or closed terminal,

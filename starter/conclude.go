@@ -93,14 +93,18 @@ func (a *app) doc(ctx context.Context, name, file string) ([]byte, error) {
 }
 
 // saveReport writes the HTML report, whole or not at all. Without a name it goes
-// beside the development stack's data.
+// beside the development stack's data, or into the current folder where there is none.
 func (a *app) saveReport(ctx context.Context, name, file string) (string, error) {
 	body, err := a.freshReport(ctx, name)
 	if err != nil {
 		return "", err
 	}
 	if file == "" {
-		file = filepath.Join(a.settings.Data, "reports", name+".html")
+		folder, err := a.settings.Beside("reports")
+		if err != nil {
+			folder = "." // a user without a home
+		}
+		file = filepath.Join(folder, name+".html")
 	}
 	return file, writeFile(file, body)
 }

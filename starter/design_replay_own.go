@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"path/filepath"
 
@@ -33,8 +32,12 @@ func (a *app) ownModels(ctx context.Context, directory endpoint.Directory, folde
 	if err != nil {
 		return nil, err
 	}
-	folder, err = filepath.Abs(cmp.Or(folder, filepath.Join(a.settings.Data, "worker")))
-	if err != nil {
+	if folder == "" {
+		if folder, err = a.settings.Beside("worker"); err != nil {
+			return nil, err
+		}
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
 		return nil, err
 	}
 	worker, err := sibling("worker")

@@ -50,7 +50,11 @@ func (a *app) dataDir() (string, error) {
 	if a.flags.Data != "" {
 		return filepath.Abs(a.flags.Data)
 	}
-	return stack.DefaultDir()
+	data, err := stack.DefaultDir()
+	if err != nil {
+		return "", fail(exitUsage, "%w", err)
+	}
+	return data, nil
 }
 
 // dev keeps the services in the foreground.
@@ -171,7 +175,7 @@ func (a *app) withServices(ctx context.Context, p ports, keep bool, f func(conte
 // background starts a `starter dev` that outlives this program, and waits for
 // its stack. One that runs already is left alone.
 func (a *app) background(ctx context.Context, data string, p ports) error {
-	if err := os.MkdirAll(filepath.Join(data, "logs"), 0o700); err != nil {
+	if err := makeDataDir(data); err != nil {
 		return err
 	}
 	lock, err := takeLock(filepath.Join(data, "dev.lock"))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -99,9 +100,7 @@ func TestRowsAreReadInEveryFormThatPeopleHave(t *testing.T) {
 	}
 	plain := put(t, "plain.jsonl", set)
 	forms := map[string]func(string) string{}
-	for name, form := range textForms {
-		forms[name] = form
-	}
+	maps.Copy(forms, textForms)
 	for name, form := range rowForms {
 		forms[name] = form
 		forms[name+", zstd"] = func(text string) string { return textForms["zstd"](form(text)) }

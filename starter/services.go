@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"floe/internal/stack"
 )
@@ -48,7 +49,7 @@ var errOther = errors.New("another starter runs the services")
 // startServices brings up what is not running yet. Where another starter
 // supervises this folder it waits for that one's stack and returns errOther.
 func startServices(ctx context.Context, data string, p ports, say func(string, ...any)) (*services, error) {
-	if err := os.MkdirAll(filepath.Join(data, "logs"), 0o700); err != nil {
+	if err := makeDataDir(data); err != nil {
 		return nil, err
 	}
 	lock, err := takeLock(filepath.Join(data, "dev.lock"))
@@ -67,6 +68,23 @@ func startServices(ctx context.Context, data string, p ports, say func(string, .
 		return nil, err
 	}
 	return s, nil
+}
+
+// makeDataDir makes the folder of the services, for this user alone.
+func makeDataDir(data string) error {
+	err := os.MkdirAll(filepath.Join(data, "logs"), 0o700)
+	if err == nil {
+		err = unix.Access(filepath.Join(data, "logs"), unix.W_OK|unix.X_OK)
+	}
+	if err == nil {
+		return nil
+	}
+	if to, link := os.Readlink(data); link == nil {
+		if _, gone := os.Stat(data); gone != nil {
+			err = fmt.Errorf("it is a link to %s, which does not exist", to)
+		}
+	}
+	return fail(exitUsage, "the data folder %s cannot be used: %w; name another with --data", data, err)
 }
 
 // up starts the stack, unless one runs already, and then the worker.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +20,10 @@ import (
 	"floe/internal/textfile"
 )
 
-type solveFlags struct{ in, objective, environment string }
+type solveFlags struct {
+	in, objective, environment, grid, scenario string
+	agents                                     int
+}
 
 func (a *app) solveCmd() *cobra.Command {
 	var f solveFlags
@@ -32,15 +37,22 @@ the same order:
 
 Fields with other names are not looked at. Of a row that is no instance you see the
 line and all that is wrong with it; the others are solved, and the exit code is 2.
+With --map and --scen it solves the first agents of a scenario in the format of
+movingai.com instead; docs/datasets.md says which maps fit.
+
 The objective chooses the plan; both optima are always found. Plans are in the
 output of -o jsonl, json and yaml.`,
 		Example: `  starter solve --in instances.jsonl -o jsonl > solved.jsonl
-  starter solve --in - --objective makespan < instances.jsonl`,
+  starter solve --in - --objective makespan < instances.jsonl
+  starter solve --map room.map --scen room-random-1.scen --agents 3 -o jsonl`,
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{knowsJSONL: ""},
 		RunE:        func(c *cobra.Command, _ []string) error { return a.solve(c.Context(), f) },
 	}
 	c.Flags().StringVar(&f.in, "in", "-", "`FILE` of instances, plain or packed; - for stdin")
+	c.Flags().StringVar(&f.grid, "map", "", "map `FILE` in the format of movingai.com, instead of --in")
+	c.Flags().StringVar(&f.scenario, "scen", "", "scenario `FILE` for --map")
+	c.Flags().IntVar(&f.agents, "agents", 2, "the first `N` agents of --scen")
 	c.Flags().StringVar(&f.objective, "objective", "sum_of_costs", "what the plan is optimal in: sum_of_costs or makespan")
 	c.Flags().StringVar(&f.environment, "environment", all.Names()[0], "the family of tasks")
 	must(c.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions([]string{"sum_of_costs", "makespan"}, cobra.ShellCompDirectiveNoFileComp)))
@@ -55,25 +67,57 @@ func (a *app) solve(ctx context.Context, f solveFlags) error {
 	if !slices.Contains(e.Objectives(), f.objective) {
 		return fail(exitUsage, "--objective is %q; want %s", f.objective, strings.Join(e.Objectives(), " or "))
 	}
-	in, done, err := a.openRows(f.in)
+	in, done, err := a.openInstances(e, f)
 	if err != nil {
 		return err
 	}
 	defer done()
-	s := solving{app: a, file: inputName(f.in), out: newSolvedWriter(a.out, a.output)}
+	s := solving{app: a, file: inputName(cmp.Or(f.scenario, f.in)), out: newSolvedWriter(a.out, a.output)}
 	in, end := a.withProgress(in, "solving")
 	err = eachLine(ctx, in, func() func(numbered) solved {
 		solver := e.NewSolver()
 		return func(l numbered) solved { return solveRow(ctx, solver, l, f.objective) }
 	}, s.take)
 	end()
-	if err = errors.Join(inFile(f.in, err), s.out.close()); err != nil {
+	if err = errors.Join(inFile(s.file, err), s.out.close()); err != nil {
 		return err
 	}
 	if s.bad > 0 {
 		return fail(exitUsage, "%s: %d of %d rows are no instances", s.file, s.bad, s.bad+s.good)
 	}
 	return nil
+}
+
+// openInstances opens the rows, or makes one of a map and a scenario.
+func (a *app) openInstances(e env.Solving, f solveFlags) (rows io.Reader, done func(), err error) {
+	switch {
+	case (f.grid == "") != (f.scenario == ""):
+		return nil, nil, fail(exitUsage, "found one of --map and --scen; want both")
+	case f.grid != "" && f.in != "-":
+		return nil, nil, fail(exitUsage, "found --in beside --map; want one of them")
+	case f.grid == "":
+		if name := plainName(f.in); strings.HasSuffix(name, ".map") || strings.HasSuffix(name, ".scen") {
+			return nil, nil, fail(exitUsage, "--in is %s; want rows, or both --map and --scen", f.in)
+		}
+		return a.openRows(f.in)
+	}
+	m, ok := e.(env.Mapping)
+	if !ok {
+		return nil, nil, fail(exitUsage, "environment %s reads no maps; want --in", e.Name())
+	}
+	var texts [2]env.Text
+	for i, file := range []string{f.grid, f.scenario} {
+		body, err := readText(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		texts[i] = env.Text{Name: file, Body: body}
+	}
+	row, err := m.FromMap(texts[0], texts[1], f.agents)
+	if err != nil {
+		return nil, nil, fail(exitUsage, "%w", err)
+	}
+	return bytes.NewReader(row), func() {}, nil
 }
 
 // solvingEnv opens an environment that solves instances.

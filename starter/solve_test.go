@@ -165,3 +165,31 @@ func (h *heapWatcher) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+func TestSolveReadsAMapAndItsScenario(t *testing.T) {
+	const m, scen = "type octile\nheight 3\nwidth 4\nmap\n....\n.@@.\n....\n", "version 1\n0\tm\t4\t3\t0\t0\t3\t0\t3\n0\tm\t4\t3\t3\t0\t0\t0\t3\n0\tm\t4\t3\t1\t2\t2\t2\t1\n"
+	grid, file := put(t, "m.map", m), put(t, "m.scen.gz", zipped(scen))
+	out, errOut, code := cli(t, "solve", "--map", grid, "--scen", file, "--agents", "2", "-o", "jsonl")
+	var got struct {
+		ID   string     `json:"id"`
+		Sum  int        `json:"optimal_sum_of_costs"`
+		Plan [][][2]int `json:"plan"`
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || got.ID != file || got.Sum != 10 || len(got.Plan) != 2 || got.Plan[1][0] != [2]int{0, 3} {
+		t.Errorf("exit code %d, %v: %+v\n%s%s", code, err, got, out, errOut)
+	}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--map", grid}, "want both"},
+		{[]string{"--in", grid}, "want rows, or both --map and --scen"},
+		{[]string{"--map", grid, "--scen", file, "--in", grid}, "want one of them"},
+		{[]string{"--map", grid, "--scen", file, "--agents", "4"}, file + ":4:1: found 3 of the 4 agents"},
+		{[]string{"--map", grid, "--scen", put(t, "b.scen", strings.Replace(scen, "\t0\t0\t3", "\t1\t1\t3", 1))}, "b.scen:2:9: found the start x 1, y 1, which is blocked"},
+	} {
+		if _, errOut, code := cli(t, append([]string{"solve"}, c.args...)...); code != exitUsage || !strings.Contains(errOut, c.says) {
+			t.Errorf("%v: exit code %d, want %d and %q\n%s", c.args, code, exitUsage, c.says, errOut)
+		}
+	}
+}

@@ -179,7 +179,9 @@ func work(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error
 // starts find what they need: the artifact store, and starter beside the worker.
 func (s *settings) place(to connect.Settings) (err error) {
 	if s.folder == "" {
-		s.folder = filepath.Join(to.Data, "worker")
+		if s.folder, err = to.Beside("worker"); err != nil {
+			return fmt.Errorf("%w, or the worker's folder with --folder", err)
+		}
 	}
 	if s.folder, err = filepath.Abs(s.folder); err != nil {
 		return err

@@ -70,12 +70,9 @@ func Resolve(f Flags) (Settings, error) {
 	}
 	s := Settings{Data: cmp.Or(f.Data, project.Data)}
 	if s.Data == "" {
-		if s.Data, err = stack.DefaultDir(); err != nil {
-			return Settings{}, err
-		}
+		s.Data, _ = stack.DefaultDir() // a user without a home can have no stack there
 	}
-	info, err := stack.Read(s.Data)
-	running := err == nil && info.Alive()
+	info, running := s.findStack()
 	if running {
 		s.Stack = &info
 	} else if f.Data != "" && f.Address == "" && f.Endpoint == "" {
@@ -101,6 +98,23 @@ func (s Settings) LocalStore() bool {
 		return s.S3.Endpoint == s.Stack.S3
 	}
 	return s.S3.Endpoint == ""
+}
+
+func (s Settings) findStack() (info stack.Info, running bool) {
+	if s.Data == "" {
+		return stack.Info{}, false
+	}
+	info, err := stack.Read(s.Data)
+	return info, err == nil && info.Alive()
+}
+
+// Beside is a folder in the data folder; for a user without a home there is none.
+func (s Settings) Beside(name string) (string, error) {
+	if s.Data == "" {
+		_, err := stack.DefaultDir()
+		return "", err
+	}
+	return filepath.Join(s.Data, name), nil
 }
 
 // NoStackError says that the named folder has no development stack running.

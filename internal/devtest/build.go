@@ -114,7 +114,7 @@ func compile(sources, binary string) error {
 	defer cancel()
 	began := time.Now()
 	temporary := binary + ".new"
-	build := exec.CommandContext(ctx, "go", "build", "-C", sources, "-o", temporary, ".") //nolint:gosec // our own paths
+	build := exec.CommandContext(ctx, "go", "build", "-C", sources, "-tags", "osusergo", "-o", temporary, ".") //nolint:gosec // our own paths
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build devstack: %w\n%s", err, out)
 	}

@@ -102,7 +102,7 @@ func DefaultDir() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("folder of the development stack: %w", err)
+		return "", fmt.Errorf("no data folder: %w; set HOME or XDG_STATE_HOME, or name a folder with --data", err)
 	}
 	return filepath.Join(home, ".local", "state", "floe"), nil
 }

@@ -109,3 +109,11 @@ func TestTheDefaultFolderFollowsXDG(t *testing.T) {
 		}
 	}
 }
+
+func TestAUserWithoutAHomeSeesWhatToSet(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_STATE_HOME", "")
+	if got, err := stack.DefaultDir(); err == nil || !strings.Contains(err.Error(), "set HOME or XDG_STATE_HOME, or name a folder with --data") {
+		t.Errorf("%q, %v", got, err)
+	}
+}

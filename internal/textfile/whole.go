@@ -32,8 +32,7 @@ func UnmarshalStrict(body []byte, v any) error {
 
 func whole(body []byte, read func([]byte) error) error {
 	err := read(body)
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
+	if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); !wrong {
 		return err
 	}
 	if written := WholeNumbers(body); !bytes.Equal(written, body) {
@@ -45,7 +44,7 @@ func whole(body []byte, read func([]byte) error) error {
 // WholeNumbers writes whole numbers in JSON without a fraction: 64 for 64.0 and
 // 6.4e1. All else stays as it is, and so does what is no JSON.
 func WholeNumbers(body []byte) []byte {
-	if bytes.IndexByte(body, '.') < 0 && bytes.IndexAny(body, "eE") < 0 {
+	if bytes.IndexByte(body, '.') < 0 && !bytes.ContainsAny(body, "eE") {
 		return body
 	}
 	out, text := make([]byte, 0, len(body)), false
@@ -83,7 +82,7 @@ func numberLength(text []byte) int {
 const mostExact = 1 << 53
 
 func wholeNumber(text []byte) []byte {
-	if bytes.IndexAny(text, ".eE") < 0 || !json.Valid(text) {
+	if !bytes.ContainsAny(text, ".eE") || !json.Valid(text) {
 		return text
 	}
 	x, err := strconv.ParseFloat(string(text), 64)
