@@ -30,7 +30,7 @@ const (
 func (a *app) follow(ctx context.Context, c client.Client, run client.WorkflowRun) error {
 	view := newView(a.err, a.color(a.err))
 	name := workflows.ExperimentName(run.GetID())
-	view.decide = append([]string{a.command("design show "+name, a.repeatData()...)}, a.decideWith(name)...)
+	view.decide = append([]string{a.command("design show " + name)}, a.decideWith(name)...)
 	defer view.close()
 	ended := make(chan error, 1)
 	waiting, over := context.WithCancel(ctx)

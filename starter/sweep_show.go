@@ -34,7 +34,7 @@ func (a *app) sweepShowCmd() *cobra.Command {
 			if a.output == "jsonl" {
 				return v.jsonLines(a.out)
 			}
-			return a.emit(v, func(w io.Writer) error { return v.table(w, cells) })
+			return a.emit(versioned{sweepSchema, v}, func(w io.Writer) error { return v.table(w, cells) })
 		},
 	}
 	c.Flags().BoolVar(&cells, "cells", false, "a line for each cell too")
@@ -50,6 +50,9 @@ func (v sweepView) jsonLines(w io.Writer) error {
 	}
 	return nil
 }
+
+// sweepSchema names the form of a sweep's document.
+const sweepSchema = "floe.sweep/v2"
 
 // failuresShown bounds the failed cells that are listed for people.
 const failuresShown = 20
@@ -108,10 +111,18 @@ func (v sweepView) armTable(w io.Writer) error {
 		t := arm.Tally
 		lines = append(lines, []string{
 			arm.Name, fmt.Sprint(t.Wanted), fmt.Sprint(t.Done), fmt.Sprint(t.Running), fmt.Sprint(t.Waiting), fmt.Sprint(t.Failed),
-			fmt.Sprint(t.Stopped), share(arm.Start), share(arm.Valid), arm.GivenUp,
+			fmt.Sprint(t.Stopped), share(arm.Start), arm.mean(), arm.GivenUp,
 		})
 	}
 	return rows(w, []string{"ARM", "CELLS", "DONE", "RUNNING", "WAITING", "FAILED", "STOPPED", "UNTRAINED", "VALID", ""}, lines)
+}
+
+// mean is the mean over an arm's cells; while some are not done it is not final.
+func (arm sweepArmView) mean() string {
+	if arm.Valid == nil || arm.Final {
+		return share(arm.Valid)
+	}
+	return fmt.Sprintf("%s so far (%d of %d cells, %d done)", share(arm.Valid), arm.Measured, arm.Tally.Wanted, arm.Tally.Done)
 }
 
 func (v sweepView) cellTable(w io.Writer) error {
@@ -144,7 +155,7 @@ func (a *app) sweepWatchCmd() *cobra.Command {
 			if _, err := a.client(c.Context()); err != nil {
 				return err
 			}
-			return a.concludeSweep(c.Context(), args[0], a.command("sweep watch "+args[0], a.repeatData()...))
+			return a.concludeSweep(c.Context(), args[0], a.command("sweep watch "+args[0]))
 		},
 	}
 }
@@ -160,11 +171,11 @@ func (a *app) concludeSweep(ctx context.Context, name, again string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.emit(v, func(w io.Writer) error { return v.table(w, false) }); err != nil {
+	if err := a.emit(versioned{sweepSchema, v}, func(w io.Writer) error { return v.table(w, false) }); err != nil {
 		return err
 	}
 	if v.State == workflows.StateDone {
-		a.say("compare the arms with: starter sweep compare %s", name)
+		a.say("compare the arms with: %s", a.command("sweep compare "+name))
 		return nil
 	}
 	if c, failed := v.worst(); failed {
