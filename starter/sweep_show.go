@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,7 +73,11 @@ func (v sweepView) table(w io.Writer, cells bool) error {
 		fmt.Fprintf(w, "and %d more; --cells lists them all\n", failed-failuresShown)
 	}
 	if failed > 0 {
-		fmt.Fprintf(w, "look: starter show NAME · again: starter sweep retry %s --failed\n", v.Name)
+		again := "starter sweep retry " + v.Name + " --failed"
+		if sweepEnded(v.State) {
+			again = "starter sweep start FILE" // a workflow that has ended takes no orders
+		}
+		fmt.Fprintf(w, "look: starter show NAME · again: %s\n", again)
 	}
 	v.approvals(w)
 	if v.UI != "" {
@@ -193,8 +198,12 @@ func stands(state string) string {
 
 // settled says that nothing will happen until somebody acts.
 func settled(v sweepView) bool {
-	return final(v.State) || (v.State == workflows.StateAttention && v.Tally.Running == 0) ||
-		v.State == "terminated" || v.State == "failed" || v.State == "timed_out"
+	return v.State != stateLost && sweepEnded(v.State) || (v.State == workflows.StateAttention && v.Tally.Running == 0)
+}
+
+// sweepEnded says that no workflow of a sweep takes orders in this state.
+func sweepEnded(state string) bool {
+	return final(state) || slices.Contains([]string{"terminated", "failed", "timed_out", stateLost}, state)
 }
 
 // followSweep shows a sweep live until it is settled.
