@@ -12,6 +12,7 @@ import (
 
 	"floe/activities"
 	"floe/internal/artifact"
+	"floe/internal/report"
 )
 
 func (a *app) artifactsCmd() *cobra.Command {
@@ -24,6 +25,7 @@ func (a *app) artifactsCmd() *cobra.Command {
 	ls := &cobra.Command{
 		Use:               "ls NAME",
 		Short:             "List the artifacts of an experiment",
+		Annotations:       map[string]string{knowsJSONL: ""},
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
 		RunE:              func(c *cobra.Command, args []string) error { return a.artifactsLs(c.Context(), args[0]) },
@@ -63,6 +65,9 @@ func (a *app) artifactsLs(ctx context.Context, name string) error {
 	}
 	if all == nil {
 		all = []entry{}
+	}
+	if a.output == "jsonl" {
+		return emitLines(a.out, all)
 	}
 	return a.emit(all, func(w io.Writer) error {
 		var lines [][]string
@@ -199,7 +204,15 @@ func (a *app) reportCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.emit(r, nil)
+				return a.emit(versioned{report.Schema, r}, nil)
+			}
+			if out == "-" {
+				body, err := a.freshReport(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				_, err = a.out.Write(body)
+				return err
 			}
 			file, err := a.saveReport(c.Context(), args[0], out)
 			if err != nil {
@@ -209,6 +222,6 @@ func (a *app) reportCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVarP(&out, "out", "O", "", "`FILE` to write (default NAME.html)")
+	c.Flags().StringVarP(&out, "out", "O", "", "`FILE` to write; - for stdout (default NAME.html)")
 	return c
 }

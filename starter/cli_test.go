@@ -42,12 +42,23 @@ func TestExitCodes(t *testing.T) {
 		{"missing file", []string{"validate", "no/such.yaml"}, exitUsage, []string{"no/such.yaml"}},
 		{"all faults of a file at once", []string{"validate", bad}, exitUsage, []string{bad + ":2:1", "did you mean rounds?", bad + ":3:9", "epochs"}},
 		{"a fault in an override", []string{"validate", "../examples/demo.yaml", "--set", "rounds=none"}, exitUsage, []string{"rounds=none"}},
+		{"a verb that is nearly right", []string{"shwo"}, exitUsage, []string{`no verb "shwo"; did you mean show?`}},
+		{"a verb of a verb", []string{"sweep", "plam"}, exitUsage, []string{"did you mean plan?", "starter sweep --help"}},
+		{"a flag that is nearly right", []string{"list", "--limt", "3"}, exitUsage, []string{"unknown flag: --limt; did you mean --limit?"}},
+		{"a fork without its round", []string{"fork", "demo"}, exitUsage, []string{"--at-round is missing", "starter fork --help"}},
+		{"a sweep file", []string{"validate", "../examples/sweep-demo.yaml"}, exitUsage, []string{"is a sweep file; use: starter sweep plan ../examples/sweep-demo.yaml"}},
+		{"a sweep file to run", []string{"run", "../examples/sweep-demo.yaml"}, exitUsage, []string{"is a sweep file"}},
+		{"an experiment file", []string{"sweep", "plan", "../examples/demo.yaml"}, exitUsage, []string{"is an experiment file; use: starter run ../examples/demo.yaml"}},
+		{"an override without effect", []string{"validate", "../examples/demo.yaml", "--set", "designer.context=V3"}, exitOK, []string{"designer.context: V6 -> V3: no effect"}},
 		{"a folder without a stack", []string{"list", "--data", t.TempDir()}, exitUnreachable, []string{"starter dev"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, errOut, code := cli(t, c.args...)
 			if code != c.code {
 				t.Errorf("exit code %d; want %d\n%s", code, c.code, errOut)
+			}
+			if strings.Count(errOut, "--help") > 1 || c.name == "a sweep file" && strings.Count(errOut, "\n") != 1 {
+				t.Errorf("stderr says too much:\n%s", errOut)
 			}
 			for _, s := range c.says {
 				if !strings.Contains(errOut, s) {

@@ -39,32 +39,43 @@ func (a *app) conclude(ctx context.Context, name string, run client.WorkflowRun)
 		return err
 	}
 	if a.output == "table" {
-		a.next(name, file, a.uiURL(run))
+		a.next(r, file, a.uiURL(run))
 	}
 	return nil
 }
 
-// next says where the result is and what to try.
-func (a *app) next(name, file, url string) {
+// next says where the result is and what to try. It does not suggest what has just
+// been run.
+func (a *app) next(r experiment.Results, file, url string) {
 	fmt.Fprintf(a.out, "\nReport       %s\n", file)
 	if url != "" {
 		fmt.Fprintf(a.out, "Temporal UI  %s   (while the services run)\n", url)
 	}
 	fmt.Fprintf(a.out, "\nNext:\n")
-	for _, c := range []struct{ rest, why string }{
-		{"dev", "keep the services running, then in another terminal:"},
-		{"show " + name, ""},
-		{"artifacts ls " + name, ""},
-		{"run examples/baseline-fixed.yaml", "the paper's baseline: one curriculum in all rounds"},
-		{"run examples/demo.yaml --name mine --set seed=7", ""},
-	} {
-		line := "  " + a.command(c.rest)
-		if c.why != "" {
-			line = fmt.Sprintf("%-52s # %s", line, c.why)
-		}
-		fmt.Fprintln(a.out, line)
+	for _, s := range a.suggestions(r) {
+		fmt.Fprintf(a.out, "  %-58s # %s\n", a.command(s.rest), s.why)
 	}
 }
+
+type suggestion struct{ rest, why string }
+
+func (a *app) suggestions(r experiment.Results) []suggestion {
+	var all []suggestion
+	if a.brief {
+		all = append(all, suggestion{"dev", "the services stop with this command; keep them running, then:"})
+	}
+	all = append(all, suggestion{"artifacts ls " + r.Name, "what the steps wrote"})
+	if r.Spec.Designer.Kind != "fixed" {
+		all = append(all, suggestion{"run examples/baseline-fixed.yaml", "the paper's baseline: one curriculum in all rounds"})
+	}
+	if r.Name != ownName {
+		all = append(all, suggestion{"run examples/demo.yaml --name " + ownName + " --set seed=7", "the same with another seed"})
+	}
+	return all
+}
+
+// ownName is what a first experiment of one's own is called here.
+const ownName = "mine"
 
 // results reads an experiment's results as published.
 func (a *app) results(ctx context.Context, name string) (experiment.Results, error) {
@@ -87,9 +98,17 @@ func (a *app) doc(ctx context.Context, name, file string) ([]byte, error) {
 	}
 	body, err := steps.GetDoc(ctx, name, file)
 	if isNotFound(err) {
-		return nil, fail(exitNotFound, "experiment %s has no %s; `starter list` shows what there is", name, file)
+		return nil, a.noDoc(ctx, name, file)
 	}
 	return body, err
+}
+
+// noDoc says that a document is missing, or that the whole experiment is.
+func (a *app) noDoc(ctx context.Context, name, file string) error {
+	if docs, err := a.steps.ListDocs(ctx, name); err == nil && len(docs) == 0 {
+		return notThere(name)
+	}
+	return fail(exitNotFound, "experiment %s has no %s yet; it comes with the first published report", name, file)
 }
 
 // saveReport writes the HTML report, whole or not at all. Without a name it goes

@@ -30,9 +30,8 @@ With OPENAI_BASE_URL or OPENAI_API_KEY set, and OPENAI_MODEL naming a model, tha
 model designs the curricula; otherwise the rule "learnability" does.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			given := a.repeatData()
 			return a.withServices(c.Context(), p, keep, func(ctx context.Context) error {
-				return a.demo(ctx, sets, given)
+				return a.demo(ctx, sets)
 			})
 		},
 	}
@@ -47,7 +46,7 @@ const demoPrefix = "demo-"
 
 // demo runs the demo's file under a new name. What is said last comes first:
 // sets of the person override the demo's own.
-func (a *app) demo(ctx context.Context, sets, data []string) error {
+func (a *app) demo(ctx context.Context, sets []string) error {
 	seed, err := a.demoSeed(ctx)
 	if err != nil {
 		return err
@@ -58,7 +57,7 @@ func (a *app) demo(ctx context.Context, sets, data []string) error {
 	if err != nil {
 		return err
 	}
-	again := a.command("run examples/demo.yaml --dev", append(repeatFlags("", sets), data...)...)
+	again := a.command("run examples/demo.yaml --dev", repeatFlags("", sets)...)
 	return a.runSpec(ctx, spec, false, again)
 }
 

@@ -177,17 +177,16 @@ func (a *app) designText(d design) report.Design {
 		return out
 	}
 	out.State = fmt.Sprintf("%s since %s: %s", workflows.StateWaiting, local(d.Waiting.Since), d.Waiting.Reason)
-	out.Next = append([]string{a.command("transcript show "+d.Name, a.repeatData()...) + "   # the evidence"}, a.decideWith(d.Name)...)
+	out.Next = append([]string{a.command("transcript show "+d.Name) + "   # the evidence"}, a.decideWith(d.Name)...)
 	return out
 }
 
 // decideWith says what to type to decide.
 func (a *app) decideWith(name string) []string {
-	data := a.repeatData()
 	return []string{
-		a.command("design approve "+name, data...),
-		a.command("design edit "+name, data...),
-		a.command("design reject "+name+` --reason "..."`, data...),
+		a.command("design approve " + name),
+		a.command("design edit " + name),
+		a.command("design reject " + name + ` --reason "..."`),
 	}
 }
 

@@ -122,7 +122,7 @@ func (a *app) decide(ctx context.Context, name string, round int, update string,
 func (a *app) undecided(ctx, within context.Context, name string, err error) error {
 	if within.Err() != nil && ctx.Err() == nil {
 		return fail(exitUnreachable, "no worker took the decision within %s; see whether %s still waits before deciding again: %s",
-			decideWithin, name, a.command("design show "+name, a.repeatData()...))
+			decideWithin, name, a.command("design show "+name))
 	}
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
 		return a.nothingWaits(ctx, name) // somebody else was quicker

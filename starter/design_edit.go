@@ -130,7 +130,7 @@ func (a *app) written(ctx context.Context, d design, space env.Space, file strin
 	edit, err := parseEdit(file, src, space)
 	if err != nil {
 		return edit, fail(exitUsage, "%w\nwhat you wrote is kept; mend it and send it with: %s", err,
-			a.command("design edit "+d.Name+" --file "+file, a.repeatData()...))
+			a.command("design edit "+d.Name+" --file "+file))
 	}
 	return edit, os.Remove(file)
 }

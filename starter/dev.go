@@ -41,7 +41,7 @@ stops all of them, and the next start goes on where they stopped.`,
 		},
 	}
 	p.register(c.Flags())
-	c.Flags().BoolVar(&stop, "stop", false, "stop the services that `demo --keep` or another `dev` keeps running")
+	c.Flags().BoolVar(&stop, "stop", false, "stop the services that demo --keep, run --keep or another dev keeps running")
 	return c
 }
 
@@ -62,7 +62,7 @@ func (a *app) dev(ctx context.Context, data string, p ports) error {
 	a.say("starting Temporal, its UI, the S3 store and a worker; data in %s", data)
 	s, err := startServices(ctx, data, p, a.say)
 	if errors.Is(err, errOther) {
-		return fail(exitFailed, "services for %s are running already (process %s); stop them with: starter dev --stop", data, lockHolder(data))
+		return fail(exitFailed, "services for %s are running already (process %s); stop them with: %s", data, lockHolder(data), a.command("dev --stop"))
 	}
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (a *app) dev(ctx context.Context, data string, p ports) error {
 		return err
 	}
 	fmt.Fprintf(a.out, "ready: temporal %s · ui %s · s3 %s\n", info.Temporal, info.UI, info.S3)
-	a.say("try in another terminal: starter run examples/demo.yaml")
+	a.say("try in another terminal: %s", a.command("run examples/demo.yaml"))
 	select {
 	case <-ctx.Done():
 		a.say("stopping")
@@ -148,6 +148,7 @@ func (a *app) withServices(ctx context.Context, p ports, keep bool, f func(conte
 	case err != nil:
 		return err
 	default:
+		a.brief = true
 		defer func() {
 			s.Stop()
 			a.say("services stopped")

@@ -30,7 +30,7 @@ const (
 func (a *app) follow(ctx context.Context, c client.Client, run client.WorkflowRun) error {
 	view := newView(a.err, a.color(a.err))
 	name := workflows.ExperimentName(run.GetID())
-	view.decide = append([]string{a.command("design show "+name, a.repeatData()...)}, a.decideWith(name)...)
+	view.decide = append([]string{a.command("design show " + name)}, a.decideWith(name)...)
 	defer view.close()
 	ended := make(chan error, 1)
 	waiting, over := context.WithCancel(ctx)
@@ -94,9 +94,9 @@ func await(ctx context.Context, run client.WorkflowRun, view *view) error {
 func (a *app) ended(run client.WorkflowRun, err error) error {
 	name := workflows.ExperimentName(run.GetID())
 	if temporal.IsCanceledError(err) {
-		return fail(exitFailed, "experiment %s was cancelled; run it again to go on", name)
+		return fail(exitFailed, "experiment %s was cancelled; to go on: %s", name, a.command("retry "+name))
 	}
-	return fail(exitFailed, "experiment %s failed: %s\nwhat is done is kept; once the cause is mended, run it again", name, cause(err))
+	return fail(exitFailed, "experiment %s failed: %s\nwhat is done is kept; when the cause is mended: %s", name, cause(err), a.command("retry "+name))
 }
 
 // cause says in one sentence which step of which round failed and why, without

@@ -43,7 +43,7 @@ are shared like all else. The new one's designer is first asked after round K.`,
 			if name == "" {
 				name = fmt.Sprintf("%s-fork-%d", args[0], at)
 			}
-			again := a.command(fmt.Sprintf("fork %s --at-round %d", args[0], at), append(repeatFlags(name, sets), a.repeatData()...)...)
+			again := a.command(fmt.Sprintf("fork %s --at-round %d", args[0], at), repeatFlags(name, sets)...)
 			spec, f, err := a.forkOf(c.Context(), args[0], at, name, sets)
 			if err != nil {
 				return err
@@ -96,7 +96,7 @@ func (a *app) parent(ctx context.Context, name string) (experiment.Spec, activit
 		return experiment.Spec{}, activities.Refs{}, err
 	}
 	if spec == nil {
-		return experiment.Spec{}, activities.Refs{}, fail(exitNotFound, "no experiment is called %s; `starter list` shows what there is", name)
+		return experiment.Spec{}, activities.Refs{}, notThere(name)
 	}
 	refs, err := a.refs(ctx, name)
 	return *spec, refs, err

@@ -110,7 +110,7 @@ func (a *app) sweptTable(w io.Writer, s artifact.Swept) error {
 	}
 	if s.Aside != "" {
 		fmt.Fprintf(w, "%sput into quarantine until %s; to bring it back: %s\n", would,
-			s.Until.Local().Format(time.RFC3339), a.command("gc restore "+s.Aside, a.repeatData()...))
+			s.Until.Local().Format(time.RFC3339), a.command("gc restore "+s.Aside))
 	}
 	verb := "swept"
 	if s.DryRun {

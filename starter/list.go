@@ -82,7 +82,7 @@ func (a *app) list(ctx context.Context, f filter, limit int) error {
 	if a.output == "jsonl" {
 		return emitLines(a.out, all)
 	}
-	return a.emit(all, func(w io.Writer) error { return listTable(w, all) })
+	return a.emit(all, func(w io.Writer) error { return listTable(w, all, f != filter{}) })
 }
 
 // find pages through visibility. A name that ran several times is listed once,
@@ -171,7 +171,11 @@ func listedOf(e *workflow.WorkflowExecutionInfo) listed {
 
 func utc(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
-func listTable(w io.Writer, all []listed) error {
+func listTable(w io.Writer, all []listed, filtered bool) error {
+	if len(all) == 0 && filtered {
+		_, err := fmt.Fprintln(w, "no experiment matches; starter list without filters shows all")
+		return err
+	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(w, "no experiments; start one with: starter run examples/demo.yaml")
 		return err

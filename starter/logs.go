@@ -76,6 +76,9 @@ func (a *app) logs(ctx context.Context, name string, f logFilter, follow bool) e
 	if err := a.known(ctx, name); err != nil {
 		return err
 	}
+	if err := a.checkLogStep(ctx, name, f.step, follow); err != nil {
+		return err
+	}
 	seen := map[string]int{} // lines shown, by attempt
 	for {
 		over := !follow || a.over(ctx, name) // asked first: what is written after an end is still shown

@@ -34,7 +34,7 @@ whose inputs are not made yet is not known; it is shown as open.`,
 			if err != nil {
 				return err
 			}
-			return a.emit(p, func(w io.Writer) error { return p.table(w) })
+			return a.emit(versioned{"floe.plan/v1", p}, func(w io.Writer) error { return p.table(w) })
 		},
 	}
 	c.Flags().StringArrayVar(&sets, "set", nil, "override a field of a file, such as `seed=7`; can be repeated")
@@ -100,7 +100,7 @@ func (a *app) planSource(ctx context.Context, what string, sets []string, offlin
 		return experiment.Spec{}, nil, err
 	}
 	if spec == nil {
-		return experiment.Spec{}, nil, fail(exitNotFound, "%s is neither a file nor an experiment; `starter list` shows what there is", what)
+		return experiment.Spec{}, nil, fail(exitNotFound, "%s is neither a file nor an experiment; `starter list` shows the experiments", what)
 	}
 	k, err := a.keptOf(ctx, what)
 	if err != nil || k.fork == nil {

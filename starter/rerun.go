@@ -101,7 +101,7 @@ func (a *app) startAgain(ctx context.Context, fresh bool, in workflows.Experimen
 	if fresh {
 		a.say("doing all steps again as %s", in.Spec.Name)
 		if planning.NeedsApproval(in.Spec, 0, experiment.Transcript{}) != "" {
-			a.say("a person decides about its designs: each is asked for again; see %s", a.command("design show "+in.Spec.Name, a.repeatData()...))
+			a.say("a person decides about its designs: each is asked for again; see %s", a.command("design show "+in.Spec.Name))
 		}
 		return a.launch(ctx, c, in, "")
 	}

@@ -87,7 +87,7 @@ func (a *app) retry(ctx context.Context, name string, r retryOrder) error {
 }
 
 func notThere(name string) error {
-	return fail(exitNotFound, "no experiment is called %s; `starter list` shows what there is", name)
+	return fail(exitNotFound, "no experiment is called %s; `starter list` shows the experiments", name)
 }
 
 // amend reads a spec anew with changes, as strictly as a file.
@@ -134,7 +134,7 @@ func (a *app) retryWaiting(ctx context.Context, c client.Client, name string, r 
 	if err != nil {
 		return err
 	}
-	a.say("follow it with: %s", a.command("watch "+name, a.repeatData()...))
+	a.say("follow it with: %s", a.command("watch "+name))
 	return a.emitAnswer(effect(ctx, c, c.GetWorkflow(ctx, workflows.ExperimentID(name), ""), status))
 }
 
@@ -186,7 +186,7 @@ func (a *app) retryEnded(ctx context.Context, c client.Client, status enumspb.Wo
 	if url := a.uiURL(run); url != "" {
 		a.say("Temporal UI: %s", url)
 	}
-	a.say("follow it with: %s", a.command("watch "+old.Name, a.repeatData()...))
+	a.say("follow it with: %s", a.command("watch "+old.Name))
 	return a.emitResult(result{old.Name, workflows.StatePreparing, fmt.Sprintf("%s was %s and is started again", old.Name, state)})
 }
 

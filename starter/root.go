@@ -9,12 +9,14 @@ import (
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"floe/internal/artifact"
 	"floe/internal/artifact/s3"
 	"floe/internal/cleantext"
+	"floe/internal/config/strict"
 	"floe/internal/connect"
 	"floe/internal/temporalclient"
 )
@@ -28,7 +30,9 @@ type app struct {
 	flags    connect.Flags
 	output   string
 	noColor  bool
-	wide     bool // tables may be wider than the terminal
+	brief    bool     // the services stop with this command
+	given    []string // connection flags, to be repeated in commands that are suggested
+	wide     bool     // tables may be wider than the terminal
 	settings *connect.Settings
 	temporal client.Client
 	steps    *artifact.Steps
@@ -83,7 +87,11 @@ step is durable: kill anything, start it again, and the run goes on.
   starter demo                     a whole experiment on this machine, nothing needed
   starter dev                      Temporal, its UI, an S3 store and a worker, until Ctrl-C
   starter run examples/demo.yaml   start an experiment and follow it
-  starter list                     what has run, and how it went`,
+  starter list                     what has run, and how it went
+
+Exit codes: 0 done; 1 it failed, or needs attention; 2 wrong usage or invalid input;
+3 no such experiment, sweep or artifact; 4 a server or worker cannot be reached;
+130 interrupted (docs/exit-codes.md).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -91,19 +99,21 @@ step is durable: kill anything, start it again, and the run goes on.
 	}
 	pf := root.PersistentFlags()
 	a.flags.Register(pf)
-	pf.StringVarP(&a.output, "output", "o", "table", "format of data on stdout: table, json or yaml")
+	pf.StringVarP(&a.output, "output", "o", "table", "format of data on stdout: table, json or yaml; lists have jsonl too")
 	pf.BoolVar(&a.wide, "wide", false, "full tables, even where the terminal is narrower")
 	pf.BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
-	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return a.checkOutput(c) }
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		a.given = givenFlags(c.Flags())
+		return a.checkOutput(c)
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fail(exitUsage, "%w; see %s --help", err, c.CommandPath())
+		return fail(exitUsage, "%w%s; see %s --help", err, meantFlag(c, err), c.CommandPath())
 	})
-	must(root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "yaml", "jsonl"}, cobra.ShellCompDirectiveNoFileComp)))
 	root.AddGroup(&cobra.Group{ID: "run", Title: "Experiments:"}, &cobra.Group{ID: "see", Title: "Looking:"}, &cobra.Group{ID: "env", Title: "Environments:"}, &cobra.Group{ID: "here", Title: "This machine:"})
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
 			c.GroupID = group
-			usageErrors(c)
 			root.AddCommand(c)
 		}
 	}
@@ -116,10 +126,14 @@ step is durable: kill anything, start it again, and the run goes on.
 	return root
 }
 
-// usageErrors gives wrong arguments of a command and its children exit code 2.
+// usageErrors gives wrong arguments of a command and its children exit code 2. It
+// is called once, for the whole tree.
 func usageErrors(c *cobra.Command) {
 	check := c.Args
-	if check == nil {
+	switch {
+	case c.HasSubCommands():
+		check = noVerb
+	case check == nil:
 		check = cobra.ArbitraryArgs
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
@@ -131,6 +145,38 @@ func usageErrors(c *cobra.Command) {
 	for _, child := range c.Commands() {
 		usageErrors(child)
 	}
+}
+
+// noVerb refuses arguments of a command that only has verbs.
+func noVerb(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var verbs []string
+	for _, child := range c.Commands() {
+		if !child.Hidden {
+			verbs = append(verbs, child.Name())
+		}
+	}
+	if near, ok := strict.Nearest(args[0], verbs); ok {
+		return fmt.Errorf("%s has no verb %q; did you mean %s?", c.CommandPath(), args[0], near)
+	}
+	return fmt.Errorf("%s has no verb %q", c.CommandPath(), args[0])
+}
+
+// meantFlag names the flag that an unknown one was probably meant to be.
+func meantFlag(c *cobra.Command, err error) string {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return ""
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	near, ok := strict.Nearest(unknown.GetSpecifiedName(), names)
+	if !ok || len(unknown.GetSpecifiedName()) == 1 {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean --%s?", near)
 }
 
 // knowsJSONL annotates the commands that have -o jsonl too: one JSON value a line.

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -15,9 +18,11 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"gopkg.in/yaml.v3"
 
 	"floe/activities"
 	"floe/internal/config"
+	"floe/internal/connect"
 	"floe/internal/env/all"
 	"floe/internal/experiment"
 	"floe/workflows"
@@ -52,7 +57,7 @@ that are done are never done again. Ctrl-C stops following, not the experiment.`
 				return err
 			}
 			a.sayIdle(args[0], sets, spec)
-			again := a.command("run "+args[0], append(repeatFlags(name, sets), a.repeatData()...)...)
+			again := a.command("run "+quoted(args[0]), repeatFlags(name, sets)...)
 			if dev || keep {
 				again += " --dev"
 			}
@@ -77,28 +82,44 @@ func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// command is a command line of this program as the person would type it here.
+// command is a command line of this program as the person would type it here. It
+// leads to the servers that this one was given.
 func (a *app) command(rest string, flags ...string) string {
-	return strings.Join(append([]string{os.Args[0], rest}, flags...), " ")
+	return strings.Join(append(append([]string{os.Args[0], rest}, flags...), a.given...), " ")
 }
 
-// repeatData is the flag that leads to the same development stack again.
-func (a *app) repeatData() []string {
-	if a.flags.Data == "" {
-		return nil
+// givenFlags are the connection flags of a command line, to be repeated.
+func givenFlags(fs *pflag.FlagSet) []string {
+	var given []string
+	var connection pflag.FlagSet
+	(&connect.Flags{}).Register(&connection)
+	fs.Visit(func(f *pflag.Flag) {
+		if connection.Lookup(f.Name) != nil {
+			given = append(given, "--"+f.Name+" "+quoted(f.Value.String()))
+		}
+	})
+	return given
+}
+
+var bareWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
+
+// quoted is a word as a shell reads it back.
+func quoted(word string) string {
+	if bareWord.MatchString(word) {
+		return word
 	}
-	return []string{"--data " + a.flags.Data}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // repeatFlags are the flags that start the same experiment again.
 func repeatFlags(name string, sets []string) []string {
 	var flags []string
 	if name != "" {
-		flags = append(flags, "--name "+name)
+		flags = append(flags, "--name "+quoted(name))
 	}
 	for _, s := range sets {
 		if !strings.HasPrefix(s, "name=") || name == "" {
-			flags = append(flags, "--set "+s)
+			flags = append(flags, "--set "+quoted(s))
 		}
 	}
 	return flags
@@ -110,7 +131,34 @@ func loadSpec(file string, sets []string) (experiment.Spec, error) {
 	if err != nil {
 		return experiment.Spec{}, err
 	}
+	if kindOf(src) == sweepFile {
+		return experiment.Spec{}, fail(exitUsage, "%s is a sweep file; use: starter sweep plan %s", file, quoted(file))
+	}
 	return config.Load(file, src, sets, all.Open)
+}
+
+// Kinds of files, by what only they have.
+const (
+	experimentFile = "experiment"
+	sweepFile      = "sweep"
+)
+
+// kindOf tells an experiment file from a sweep file; empty where it could be either.
+func kindOf(src []byte) string {
+	var keys map[string]yaml.Node
+	if yaml.Unmarshal(src, &keys) != nil {
+		return ""
+	}
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { _, ok := keys[n]; return ok })
+	}
+	switch {
+	case has("arms", "base", "seeds", "baseline"):
+		return sweepFile
+	case has("rounds", "samples", "designer", "trainer", "curriculum"):
+		return experimentFile
+	}
+	return ""
 }
 
 // sayIdle names the overrides of a file that do nothing.
@@ -150,8 +198,8 @@ func (a *app) attend(ctx context.Context, c client.Client, name string, run clie
 		a.say("Temporal UI: %s", url)
 	}
 	if detach {
-		a.say("started; follow it with: starter watch %s", name)
-		return nil
+		a.say("follow it with: %s", a.command("watch "+name))
+		return a.emitResult(result{Name: name, Text: name + " is started"})
 	}
 	err := a.follow(ctx, c, run)
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
@@ -240,7 +288,7 @@ func startOptions(in workflows.ExperimentInput, tags []string) client.StartWorkf
 		TaskQueue:                workflows.QueueWork,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            fmt.Sprintf("%s: %d rounds, designer %s, %s", spec.Name, spec.Rounds, spec.Designer.Kind, spec.Designer.Context),
+		StaticSummary:            fmt.Sprintf("%s: %d rounds, designer %s", spec.Name, spec.Rounds, designerText(spec.Designer)),
 		StaticDetails:            fmt.Sprintf("%d samples and %d epochs per round, seed %d, objective %s", spec.Samples, spec.Epochs, spec.Seed, spec.Objective),
 		Memo:                     map[string]any{workflows.MemoSpec: spec},
 		TypedSearchAttributes:    temporal.NewSearchAttributes(attrs...),

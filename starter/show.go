@@ -73,8 +73,47 @@ type shown struct {
 	Tags    []string            `json:"tags"`
 	Notes   []remark            `json:"notes"`
 	Events  []activities.Event  `json:"events"`           // what people did, and what befell it
+	Rates   []validation          `json:"rates"`            // on the validation set, oldest first
 	Status  *workflows.Status   `json:"status,omitempty"` // while it runs
 	Results *experiment.Results `json:"results"`          // null before the first are published
+}
+
+// validation is what one found: the counts, and the rates.
+type validation struct {
+	Round *int `json:"round"` // null for the untrained policy
+	experiment.Rates
+	ValidRate   float64 `json:"valid_rate"`
+	OptimalRate float64 `json:"optimal_rate"`
+}
+
+// measuredOf are the validations so far, from the workflow if it answered, else from
+// the last results.
+func measuredOf(s shown) []validation {
+	all := []validation{}
+	add := func(round *int, r experiment.Rates) {
+		all = append(all, validation{round, r, r.ValidRate(), r.OptimalRate()})
+	}
+	if s.Status != nil {
+		if s.Status.Base != nil {
+			add(nil, *s.Status.Base)
+		}
+		for _, r := range s.Status.Done {
+			add(&r.Round, r.Rates)
+		}
+		return all
+	}
+	if s.Results == nil {
+		return all
+	}
+	if s.Results.Base != nil {
+		add(nil, s.Results.Base.Total())
+	}
+	for _, r := range s.Results.Rounds {
+		if r.Scorecard != nil {
+			add(&r.Round, r.Scorecard.Total())
+		}
+	}
+	return all
 }
 
 // headline says in one line how the experiment stands.
@@ -97,11 +136,15 @@ func (a *app) show(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	s.Rates = measuredOf(s)
+	if s.Events == nil {
+		s.Events = []activities.Event{}
+	}
 	return a.emitStyled(versioned{"floe.show/v1", s}, func(out io.Writer) error {
 		w := a.plain(out)
 		fmt.Fprintln(w, s.headline())
 		if s.Status != nil && s.Status.Waits() {
-			for _, l := range append([]string{a.command("design show "+s.Name, a.repeatData()...)}, a.decideWith(s.Name)...) {
+			for _, l := range append([]string{a.command("design show " + s.Name)}, a.decideWith(s.Name)...) {
 				fmt.Fprintf(w, "  %s\n", l)
 			}
 		}
@@ -150,7 +193,7 @@ func (a *app) showAround(w io.Writer, s shown) {
 // look gathers from the workflow and from the artifacts. Either may be missing:
 // results outlive the server, and a young experiment has none yet.
 func (a *app) look(ctx context.Context, name string) (shown, error) {
-	s := shown{Name: name, State: stateLost}
+	s := shown{Name: name, State: stateLost, Tags: []string{}, Notes: []remark{}, Rates: []validation{}}
 	if _, err := a.client(ctx); err != nil {
 		return s, err
 	}

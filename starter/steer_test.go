@@ -456,6 +456,27 @@ func TestTagsNotesAndFilters(t *testing.T) {
 	if body, err := os.ReadFile(file); err != nil || !strings.Contains(string(body), "the GPU was shared") {
 		t.Errorf("the report of %d bytes has no note: %v", len(body), err)
 	}
+	if out := m.must("report", "small", "-O", "-"); !strings.Contains(out, "the GPU was shared") || !strings.Contains(out, "</html>") {
+		t.Errorf("the report on stdout has %d bytes", len(out))
+	}
+	m.says(exitNotFound, "no experiment is called nope", "report", "nope")
+	m.says(exitUsage, `--step is "nope"; want one of small's steps: prepare`, "logs", "small", "--step", "nope")
+	if n := strings.Count(m.must("artifacts", "ls", "small", "-o", "jsonl"), `"sha256"`); n < 10 {
+		t.Errorf("%d artifacts are listed", n)
+	}
+	shows := m.must("show", "small", "-o", "json")
+	if !strings.HasPrefix(shows, "{\n  \"schema\": \"floe.show/v1\"") || !strings.Contains(shows, `"events": []`) || !strings.Contains(shows, `"valid_rate": `) {
+		t.Errorf("show -o json: %.2000s", shows)
+	}
+	var all []listed
+	if err := json.Unmarshal([]byte(m.must("list", "-o", "json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range all {
+		if l.Seed == nil || *l.Seed != 5 || l.N == nil || *l.N != 60 || l.OptimalRate == nil || *l.OptimalRate > *l.ValidRate {
+			t.Errorf("listed %+v; want seed, optimal rate and n", l)
+		}
+	}
 	var lines []logLine
 	for line := range strings.Lines(m.must("logs", "small", "--round", "1", "--step", "train", "-o", "jsonl")) {
 		var l logLine

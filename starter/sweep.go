@@ -40,6 +40,9 @@ func loadSweep(file string) (experiment.Sweep, error) {
 	if err != nil {
 		return experiment.Sweep{}, err
 	}
+	if kindOf(src) == experimentFile {
+		return experiment.Sweep{}, fail(exitUsage, "%s is an experiment file; use: starter run %s", file, quoted(file))
+	}
 	return config.LoadSweep(file, src, func(name string) ([]byte, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(filepath.Dir(file), name)

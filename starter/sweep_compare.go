@@ -37,7 +37,7 @@ without a result are holes, and listed.`,
 			if err := f.write(v); err != nil {
 				return err
 			}
-			return a.emit(v, v.table)
+			return a.emit(versioned{"floe.sweep-compare/v1", v}, v.table)
 		},
 	}
 	c.Flags().StringVar(&f.baseline, "baseline", "", "`ARM` to compare with (default the file's)")

@@ -32,11 +32,13 @@ type sweepView struct {
 }
 
 type sweepArmView struct {
-	Name    string      `json:"name"`
-	Tally   sweep.Tally `json:"tally"`
-	Start   *float64    `json:"start"` // mean valid rate of the untrained policy
-	Valid   *float64    `json:"valid"` // mean of the cells' last validations
-	GivenUp string      `json:"given_up,omitempty"`
+	Name     string      `json:"name"`
+	Tally    sweep.Tally `json:"tally"`
+	Measured int         `json:"measured"`       // cells with a validation, which the means are over
+	Final    bool        `json:"final"`          // all cells are done
+	Start    *float64    `json:"untrained_rate"` // mean valid rate of the untrained policy
+	Valid    *float64    `json:"valid_rate"`     // mean of the cells' last validations
+	GivenUp  string      `json:"given_up,omitempty"`
 }
 
 type cellView struct {
@@ -45,8 +47,8 @@ type cellView struct {
 	Seed    int64    `json:"seed"`
 	State   string   `json:"state"`
 	Round   *int     `json:"round"` // of the last validation; null before the first
-	Start   *float64 `json:"start"`
-	Valid   *float64 `json:"valid"`
+	Start   *float64 `json:"untrained_rate"`
+	Valid   *float64 `json:"valid_rate"`
 	Cause   string   `json:"cause,omitempty"`
 	Tries   int      `json:"tries"`
 	Adopted bool     `json:"adopted,omitempty"`
@@ -54,7 +56,10 @@ type cellView struct {
 }
 
 func viewOf(s workflows.SweepStatus) sweepView {
-	v := sweepView{Name: s.Name, State: s.State, Reason: s.Reason, Tally: s.Tally, Used: s.Used, Renewed: s.Renewed}
+	v := sweepView{
+		Arms: []sweepArmView{}, Cells: []cellView{},
+		Name: s.Name, State: s.State, Reason: s.Reason, Tally: s.Tally, Used: s.Used, Renewed: s.Renewed,
+	}
 	if !s.Began.IsZero() {
 		v.Began = utc(s.Began)
 	}
@@ -62,7 +67,7 @@ func viewOf(s workflows.SweepStatus) sweepView {
 	for i, a := range s.Arms {
 		arm := sweepArmView{Name: a.Name, GivenUp: a.GivenUp}
 		if r := rates[i]; r.Cells > 0 {
-			arm.Start, arm.Valid = &r.Start, &r.Mean
+			arm.Start, arm.Valid, arm.Measured = &r.Start, &r.Mean, r.Cells
 		}
 		v.Arms = append(v.Arms, arm)
 	}
@@ -76,6 +81,9 @@ func viewOf(s workflows.SweepStatus) sweepView {
 			cell.Round = &c.Round
 		}
 		v.Cells = append(v.Cells, cell)
+	}
+	for i := range v.Arms {
+		v.Arms[i].Final = v.Arms[i].Tally.Done == v.Arms[i].Tally.Wanted
 	}
 	return v
 }

@@ -37,7 +37,7 @@ Cells that an earlier file had and the present one has not are listed apart.
 			if a.output == "jsonl" {
 				return v.jsonLines(a.out)
 			}
-			return a.emit(v, func(w io.Writer) error { return v.table(w, cells) })
+			return a.emit(versioned{sweepSchema, v}, func(w io.Writer) error { return v.table(w, cells) })
 		},
 	}
 	c.Flags().BoolVar(&cells, "cells", false, "a line for each cell too")
@@ -53,6 +53,9 @@ func (v sweepView) jsonLines(w io.Writer) error {
 	}
 	return nil
 }
+
+// sweepSchema names the form of a sweep's document.
+const sweepSchema = "floe.sweep/v2"
 
 // failuresShown bounds the failed cells that are listed for people.
 const failuresShown = 20
@@ -72,7 +75,11 @@ func (v sweepView) table(w io.Writer, cells bool) error {
 		fmt.Fprintf(w, "and %d more; --cells lists them all\n", failed-failuresShown)
 	}
 	if failed > 0 {
-		fmt.Fprintf(w, "look: starter show NAME · again: starter sweep retry %s --failed\n", v.Name)
+		again := "starter sweep retry " + v.Name + " --failed"
+		if sweepEnded(v.State) {
+			again = "starter sweep start FILE" // a workflow that has ended takes no orders
+		}
+		fmt.Fprintf(w, "look: starter show NAME · again: %s\n", again)
 	}
 	v.approvals(w)
 	if v.UI != "" {
@@ -120,10 +127,18 @@ func (v sweepView) armTable(w io.Writer) error {
 		t := arm.Tally
 		lines = append(lines, []string{
 			arm.Name, fmt.Sprint(t.Wanted), fmt.Sprint(t.Done), fmt.Sprint(t.Running), fmt.Sprint(t.Waiting), fmt.Sprint(t.Failed),
-			fmt.Sprint(t.Stopped), share(arm.Start), share(arm.Valid), arm.GivenUp,
+			fmt.Sprint(t.Stopped), share(arm.Start), arm.mean(), arm.GivenUp,
 		})
 	}
 	return rows(w, []string{"ARM", "CELLS", "DONE", "RUNNING", "WAITING", "FAILED", "STOPPED", "UNTRAINED", "VALID", ""}, lines)
+}
+
+// mean is the mean over an arm's cells; while some are not done it is not final.
+func (arm sweepArmView) mean() string {
+	if arm.Valid == nil || arm.Final {
+		return share(arm.Valid)
+	}
+	return fmt.Sprintf("%s so far (%d of %d cells, %d done)", share(arm.Valid), arm.Measured, arm.Tally.Wanted, arm.Tally.Done)
 }
 
 func (v sweepView) cellTable(w io.Writer) error {
@@ -156,7 +171,7 @@ func (a *app) sweepWatchCmd() *cobra.Command {
 			if _, err := a.client(c.Context()); err != nil {
 				return err
 			}
-			return a.concludeSweep(c.Context(), args[0], a.command("sweep watch "+args[0], a.repeatData()...))
+			return a.concludeSweep(c.Context(), args[0], a.command("sweep watch "+args[0]))
 		},
 	}
 }
@@ -172,11 +187,11 @@ func (a *app) concludeSweep(ctx context.Context, name, again string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.emit(v, func(w io.Writer) error { return v.table(w, false) }); err != nil {
+	if err := a.emit(versioned{sweepSchema, v}, func(w io.Writer) error { return v.table(w, false) }); err != nil {
 		return err
 	}
 	if v.State == workflows.StateDone {
-		a.say("compare the arms with: starter sweep compare %s", name)
+		a.say("compare the arms with: %s", a.command("sweep compare "+name))
 		return nil
 	}
 	if c, failed := v.worst(); failed {
@@ -194,8 +209,12 @@ func stands(state string) string {
 
 // settled says that nothing will happen until somebody acts.
 func settled(v sweepView) bool {
-	return final(v.State) || (v.State == workflows.StateAttention && v.Tally.Running == 0) ||
-		v.State == "terminated" || v.State == "failed" || v.State == "timed_out"
+	return v.State != stateLost && sweepEnded(v.State) || (v.State == workflows.StateAttention && v.Tally.Running == 0)
+}
+
+// sweepEnded says that no workflow of a sweep takes orders in this state.
+func sweepEnded(state string) bool {
+	return final(state) || slices.Contains([]string{"terminated", "failed", "timed_out", stateLost}, state)
 }
 
 // followSweep shows a sweep live until it is settled.

@@ -75,10 +75,10 @@ func (a *app) startSweep(ctx context.Context, s experiment.Sweep, file string, d
 		a.say("Temporal UI: %s", url)
 	}
 	if detach {
-		a.say("started; follow it with: starter sweep watch %s", s.Name)
-		return nil
+		a.say("follow it with: %s", a.command("sweep watch "+s.Name))
+		return a.emitResult(result{Name: s.Name, Text: "sweep " + s.Name + " is started"})
 	}
-	return a.concludeSweep(ctx, s.Name, a.command("sweep start "+file, a.repeatData()...))
+	return a.concludeSweep(ctx, s.Name, a.command("sweep start "+quoted(file)))
 }
 
 // launchSweep sees to it that a sweep with this plan runs or has run. One that is

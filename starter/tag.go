@@ -146,8 +146,9 @@ type remark = experiment.DiaryEntry
 
 func (a *app) noteCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "note NAME [TEXT]",
-		Short: "Write a note about an experiment; without a text, show the notes",
+		Use:         "note NAME [TEXT]",
+		Short:       "Write a note about an experiment; without a text, show the notes",
+		Annotations: map[string]string{knowsJSONL: ""},
 		Example: `  starter note demo "round 1 was trained while another job held the GPU"
   starter note demo`,
 		Args:              cobra.RangeArgs(1, 2),
@@ -164,6 +165,9 @@ func (a *app) note(ctx context.Context, name string, text []string) error {
 		return err
 	}
 	if len(text) == 1 {
+		if a.output == "jsonl" {
+			return fail(exitUsage, "--output jsonl is for the list of notes; want table, json or yaml")
+		}
 		if strings.TrimSpace(text[0]) == "" {
 			return fail(exitUsage, "the note is empty; want a text")
 		}
@@ -181,6 +185,9 @@ func (a *app) note(ctx context.Context, name string, text []string) error {
 	notes, err := a.notesOf(ctx, name)
 	if err != nil {
 		return err
+	}
+	if a.output == "jsonl" {
+		return emitLines(a.out, notes)
 	}
 	return a.emit(notes, func(w io.Writer) error {
 		for _, n := range notes {

@@ -73,7 +73,7 @@ func (a *app) validateCmd() *cobra.Command {
 			if p.Trainings, err = trainingsOf(c.Context(), spec); err != nil {
 				return err
 			}
-			return a.emit(p, func(w io.Writer) error { return planTable(w, spec, p) })
+			return a.emit(versioned{"floe.validate/v1", p}, func(w io.Writer) error { return planTable(w, spec, p) })
 		},
 	}
 	c.Flags().StringArrayVar(&sets, "set", nil, "override a field, such as `trainer.rollouts=16`; can be repeated")
@@ -143,9 +143,17 @@ func planTable(w io.Writer, s experiment.Spec, p plan) error {
 			[]string{"scored answers", fmt.Sprintf("%d", p.Scored)})
 	}
 	return rows(w, []string{"FIELD", "VALUE"}, append(lines,
-		[]string{"designer", s.Designer.Kind + ", context " + s.Designer.Context},
+		[]string{"designer", designerText(s.Designer)},
 		[]string{"model calls", fmt.Sprintf("at most %d", p.ModelCalls)},
 		[]string{"estimated time", fmt.Sprintf(estimate, p.Seconds)}))
+}
+
+// designerText is who designs, with what it is shown if it is shown anything.
+func designerText(d experiment.DesignerSpec) string {
+	if !config.ReadsContext(d.Kind) {
+		return d.Kind
+	}
+	return d.Kind + ", context " + d.Context
 }
 
 // trainingRows say what is trained, where, and what it takes.
