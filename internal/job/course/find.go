@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"floe/internal/job"
+	"floe/internal/job/files"
 )
 
 // find makes the history agree with the back end, which alone knows whether the
@@ -143,7 +144,7 @@ func (c *course) launch(ctx context.Context, a *Attempt) error {
 	if !c.put && c.Put != nil {
 		c.say("puts the inputs where the training finds them")
 		if err := c.Put(ctx); err != nil {
-			return fmt.Errorf("put the inputs of %s: %w", c.Request.Job, err)
+			return fmt.Errorf("put the inputs of %s: %w", c.Request.Job, files.Outage(c.Request.Dir, err))
 		}
 	}
 	c.put = true

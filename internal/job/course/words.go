@@ -8,12 +8,29 @@ import (
 	"floe/internal/job"
 )
 
-// tell reports where an attempt is.
+// tell reports where an attempt is, and how far it has saved.
 func (c *course) tell(a *Attempt, seen sight) {
 	if p := seen.progress; p != nil && p.Attempt == a.Number {
-		c.done, c.total = p.Step, p.TotalSteps
+		if p.Step != c.done || p.Phase != c.phase { // otherwise there is none that was not seen
+			if step, err := c.checkpoint(); err == nil {
+				c.keepSaved(step)
+			}
+		}
+		c.done, c.total, c.phase = p.Step, p.TotalSteps, p.Phase
 	}
-	c.say(words(a, seen))
+	note := words(a, seen)
+	if c.saved > 0 {
+		note += fmt.Sprintf(", saved up to step %d", c.saved)
+	}
+	c.say(note)
+}
+
+// keepSaved takes in the step of a checkpoint.
+func (c *course) keepSaved(step int) {
+	if step > c.saved {
+		c.saved = step
+		c.Saved(step)
+	}
 }
 
 // words say what an attempt does, as a person would.
