@@ -65,6 +65,7 @@ type Reply struct {
 
 // Call asks once.
 func (e Endpoint) Call(ctx context.Context, r Request) (Reply, *Trouble) {
+	asked, loads := ctx, e.loads()
 	ctx, cancel := context.WithTimeout(ctx, e.Clock.Call)
 	defer cancel()
 	x := &exchange{endpoint: e, fields: r.fields()}
@@ -81,7 +82,7 @@ func (e Endpoint) Call(ctx context.Context, r Request) (Reply, *Trouble) {
 	case x.begun():
 		reply.PromptTokens, reply.CompletionTokens = Estimate(reply.Request), Estimate(reply.Response)
 	}
-	return reply, trouble
+	return e.kept(asked, r, loads, x.status, reply, trouble)
 }
 
 // signature joins what a server said of itself.

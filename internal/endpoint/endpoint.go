@@ -24,6 +24,8 @@ type Endpoint struct {
 	// KeyFrom says where the key is from, and NoKey why there is none, for people;
 	// without them it is OPENAI_API_KEY that is meant.
 	KeyFrom, NoKey string
+	// Keeper loads the model again when the server has forgotten it; nil: nobody does.
+	Keeper Keeper
 
 	base string // without user and query
 	host string
