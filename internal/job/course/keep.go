@@ -62,7 +62,7 @@ func (c *course) patiently(ctx context.Context, what string, do func() error) er
 		}
 		c.blind = true
 		c.Log.Warn("trouble with a training; it goes on by itself", "job", c.Request.Job, "cannot", what, "error", err)
-		c.say(fmt.Sprintf("cannot %s, and tries again: %v", what, err))
+		c.say(fmt.Sprintf("cannot %s, and tries again: %s", what, brief(err.Error())))
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"floe/internal/cleantext"
 	"floe/internal/job"
 )
 
@@ -44,7 +45,7 @@ func words(a *Attempt, seen sight) string {
 			parts[0] += ": " + seen.status.Reason
 		}
 	case seen.unread != nil:
-		add("runs, but its progress cannot be read: %v", seen.unread)
+		add("runs, but its progress cannot be read: %s", brief(seen.unread.Error()))
 	case p == nil || p.Attempt != a.Number:
 		add("starts")
 	default:
@@ -96,9 +97,11 @@ func progress(p job.Progress) []string {
 
 func gigabytes(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) }
 
-// brief keeps what trainers and back ends say within what a person reads.
+// brief keeps what trainers and back ends say within what a person reads, and free of
+// what steers a terminal.
 func brief(text string) string {
 	const most = 600
+	text = cleantext.Line(text)
 	if r := []rune(text); len(r) > most {
 		return string(r[:most-3]) + "..."
 	}
