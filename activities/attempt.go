@@ -28,19 +28,26 @@ type Attempted struct {
 // Attempt is the document that each attempt of each step leaves: what it did and
 // how it ended. One that a killed worker made has no end.
 type Attempt struct {
-	Step     string   `json:"step"`
-	Round    int      `json:"round"` // -1 before the first, the number of rounds for the benchmarks
-	Attempt  int      `json:"attempt"`
-	Worker   string   `json:"worker"`
-	Workflow string   `json:"workflow"`
-	Run      string   `json:"run"`
-	Activity string   `json:"activity"` // its ID in that run
-	Started  string   `json:"started"`  // UTC
-	Ended    string   `json:"ended,omitempty"`
-	Outcome  string   `json:"outcome,omitempty"` // one of the Outcomes; empty without an end
-	Kind     string   `json:"kind,omitempty"`    // of the error
-	Error    string   `json:"error,omitempty"`
-	Log      []string `json:"log"` // lines that begin with their time in UTC
+	Step     string `json:"step"`
+	Round    int    `json:"round"` // -1 before the first, the number of rounds for the benchmarks
+	Attempt  int    `json:"attempt"`
+	Worker   string `json:"worker"`
+	Workflow string `json:"workflow"`
+	Run      string `json:"run"`
+	Activity string `json:"activity"` // its ID in that run
+	Started  string `json:"started"`  // UTC
+	Ended    string `json:"ended,omitempty"`
+	Outcome  string `json:"outcome,omitempty"` // one of the Outcomes; empty without an end
+	Kind     string `json:"kind,omitempty"`    // of the error
+	Error    string `json:"error,omitempty"`
+	// Log has lines that begin with their time in UTC. Of a long one it has the beginning
+	// and the end; in between, after LeftAfter lines, Left are left out.
+	Log       []string `json:"log"`
+	Left      int      `json:"left_out,omitempty"`
+	LeftAfter int      `json:"left_out_after,omitempty"`
+	// Whole names the documents of the whole log, of which there are Parts. None: Log is all.
+	Whole string `json:"whole,omitempty"`
+	Parts int    `json:"parts,omitempty"`
 }
 
 // Outcomes of an attempt.
@@ -58,7 +65,8 @@ func IsAttempt(doc string) bool { return strings.HasPrefix(doc, attemptPrefix) }
 
 // Bounds of an attempt's log.
 const (
-	logKept  = 2000            // lines; the first and the last are kept
+	logHead  = 200             // lines kept of the beginning
+	logKept  = 1000            // lines kept in all
 	logTail  = 5               // lines that travel with an error
 	logWidth = 400             // runes of a line
 	logEvery = 2 * time.Second // least time between two writings of the document
@@ -73,6 +81,7 @@ type journal struct {
 
 	mu      sync.Mutex
 	doc     Attempt
+	whole   wholeLog
 	last    Progress
 	written time.Time
 	changed bool
@@ -87,24 +96,31 @@ func newJournal(ctx context.Context, steps artifact.Steps, worker string, where 
 	}}
 	j.file = fmt.Sprintf("%s%s-%s-%s-a%d.json", attemptPrefix, now.UTC().Format("20060102T150405.000Z"),
 		strings.ReplaceAll(step, " ", "-"), info.WorkflowExecution.RunID[:min(8, len(info.WorkflowExecution.RunID))], info.Attempt)
+	j.whole.file = partPrefix + strings.TrimSuffix(strings.TrimPrefix(j.file, attemptPrefix), ".json")
 	j.line("INFO", fmt.Sprintf("attempt %d begins on worker %s", info.Attempt, worker))
 	return j
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// line adds a line to the log. A long log loses its middle.
+// line adds a line to the log. The document of a long log lacks its middle, and the
+// ends of long lines; what is whole then is kept beside it.
 func (j *journal) line(level, text string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	begin := stamp(time.Now()) + " " + level + " "
 	text = strings.Join(strings.Fields(text), " ")
+	j.whole.add(begin + text)
 	if r := []rune(text); len(r) > logWidth {
 		text = string(r[:logWidth-1]) + "…"
+		j.whole.needed = true
 	}
 	if len(j.doc.Log) == logKept {
-		j.doc.Log = slices.Delete(j.doc.Log, logKept/2, logKept/2+1)
+		j.doc.Log = slices.Delete(j.doc.Log, logHead, logHead+1)
+		j.doc.Left, j.doc.LeftAfter = j.doc.Left+1, logHead
+		j.whole.needed = true
 	}
-	j.doc.Log = append(j.doc.Log, stamp(time.Now())+" "+level+" "+text)
+	j.doc.Log = append(j.doc.Log, begin+text)
 	j.changed = true
 }
 
@@ -187,19 +203,48 @@ func (j *journal) renew(ctx context.Context) {
 	}()
 }
 
-// write stores the document. A log that cannot be written costs the log, not the
-// work.
+// write stores the parts of the whole log that have grown, and then the document. A log
+// that cannot be written costs the log, not the work. Only one may write at a time.
 func (j *journal) write(ctx context.Context) {
+	if err := errors.Join(j.writeWhole(ctx), j.writeDoc(ctx)); err != nil {
+		activity.GetLogger(ctx).Debug("the log of an attempt was not written", "file", j.file, "error", err)
+	}
+}
+
+func (j *journal) writeWhole(ctx context.Context) error {
+	j.mu.Lock()
+	files, texts := j.whole.due()
+	j.whole.changed = false
+	j.mu.Unlock()
+	for i, text := range texts {
+		body, err := pack(text)
+		if err == nil {
+			err = j.steps.PutDoc(ctx, j.name, files[i], body)
+		}
+		j.mu.Lock()
+		if err != nil {
+			j.whole.changed = true
+			j.mu.Unlock()
+			return err
+		}
+		j.doc.Whole, j.doc.Parts = j.whole.file, max(j.doc.Parts, j.whole.first+i+1)
+		j.mu.Unlock()
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.whole.written(len(files))
+	return nil
+}
+
+func (j *journal) writeDoc(ctx context.Context) error {
 	j.mu.Lock()
 	body, err := json.MarshalIndent(j.doc, "", "  ")
 	j.changed = false
 	j.mu.Unlock()
-	if err == nil {
-		err = j.steps.PutDoc(ctx, j.name, j.file, append(body, '\n'))
-	}
 	if err != nil {
-		activity.GetLogger(ctx).Debug("the log of an attempt was not written", "file", j.file, "error", err)
+		return err
 	}
+	return j.steps.PutDoc(ctx, j.name, j.file, append(body, '\n'))
 }
 
 // whereOf finds for which experiment an activity works: every input says so in

@@ -14,6 +14,7 @@ import (
 	"floe/internal/experiment"
 	"floe/internal/job"
 	"floe/internal/job/course"
+	"floe/internal/job/files"
 )
 
 // FileHistory has the attempts of a training's job.
@@ -21,7 +22,8 @@ const FileHistory = "attempts.json"
 
 // harvest gathers what a finished job left as the files of its step: the checkpoint,
 // what it measured, and the logs of all attempts.
-func (a *Activities) harvest(ctx context.Context, t training, c course.Job, p place, v job.Verdict, history course.History) ([]artifact.Body, error) {
+func (a *Activities) harvest(ctx context.Context, t training, c course.Job, p place, v job.Verdict, history course.History) (found []artifact.Body, err error) {
+	defer func() { err = files.Outage(p.dir(), err) }()
 	where := p.files(ctx)
 	out, err := whole(where, v.Result.FinalCheckpoint, *v.Manifest)
 	if err != nil {
@@ -31,14 +33,14 @@ func (a *Activities) harvest(ctx context.Context, t training, c course.Job, p pl
 	if err != nil {
 		return nil, err
 	}
-	found := experiment.Model{
+	trained := experiment.Model{
 		Base:    t.init.Base,
 		Answers: v.Result.RewardState.Answers, Within: v.Result.RewardState.Within,
 		Checkpoint: &experiment.Checkpoint{Kind: v.Manifest.Kind, Step: v.Manifest.Step, ManifestSHA256: v.Result.ManifestSHA256},
 	}
 	training := trainingOf(t, c.Spec, *v.Result, metrics)
 	training.Job = jobOf(t.in.Spec, *v.Result, history, metrics)
-	said, err := jsonFiles(FileModel, found, FileTraining, training, FileHistory, history)
+	said, err := jsonFiles(FileModel, trained, FileTraining, training, FileHistory, history)
 	if err != nil {
 		return nil, err
 	}

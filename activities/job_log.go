@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"floe/internal/cleantext"
 	"floe/internal/job"
 )
 
@@ -98,11 +99,12 @@ func (l *logged) tail() {
 // wait returns when all that was followed has ended; its context has ended then.
 func (l *logged) wait() { l.wg.Wait() }
 
-// lines tells what is written to it line by line. Bars that draw themselves anew
-// count as lines.
+// lines tells what is written to it line by line. A bar that draws itself anew, by a
+// carriage return, is one line in its last state.
 type lines struct {
-	tell func(string)
-	rest []byte
+	tell  func(string)
+	rest  []byte
+	drawn []byte // what the rest is drawn over
 }
 
 const longestLine = 4 << 10
@@ -115,7 +117,11 @@ func (w *lines) Write(p []byte) (int, error) {
 		if i < 0 {
 			break
 		}
-		w.line(w.rest[:i])
+		if w.rest[i] == '\n' {
+			w.line(w.rest[:i])
+		} else if len(bytes.TrimSpace(w.rest[:i])) > 0 {
+			w.drawn = bytes.Clone(w.rest[:i])
+		}
 		w.rest = w.rest[i+1:]
 	}
 	if len(w.rest) > longestLine {
@@ -130,7 +136,11 @@ func (w *lines) flush() {
 }
 
 func (w *lines) line(text []byte) {
-	if s := strings.TrimSpace(string(bytes.ToValidUTF8(text, nil))); s != "" {
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = w.drawn
+	}
+	w.drawn = nil
+	if s := strings.TrimSpace(cleantext.Text(string(text))); s != "" {
 		w.tell(s)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"floe/activities"
+	"floe/internal/cleantext"
 	"floe/internal/job/course"
 	planning "floe/internal/plan"
 )
@@ -82,6 +83,9 @@ func (j trainingJobs) table(w io.Writer) error {
 	var sum time.Duration
 	for _, t := range j {
 		for _, line := range t.History.Table(time.Now()) {
+			for i := range line {
+				line[i] = cleantext.Line(line[i])
+			}
 			lines = append(lines, append([]string{t.Round}, line...))
 		}
 		sum += t.History.GPUTime(time.Now())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"floe/activities"
+	"floe/internal/cleantext"
 	"floe/workflows"
 )
 
@@ -24,15 +26,17 @@ const logPoll = time.Second
 
 func (a *app) logsCmd() *cobra.Command {
 	var f logFilter
-	var follow bool
+	var follow, full bool
 	c := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Show what the attempts of an experiment's steps logged",
 		Long: `Shows the log lines of every attempt of every step, in order of time. They are
 kept with the artifacts, whichever worker wrote them. --follow goes on until the
-experiment ends or Ctrl-C.`,
+experiment ends or Ctrl-C. Of a long log the middle is left out, and a line says so:
+--full shows all of it, attempt by attempt.`,
 		Example: `  starter logs demo --follow
   starter logs demo --round 1 --step train
+  starter logs demo --round 1 --step train --full
   starter logs demo -o jsonl | jq -r .text`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
@@ -42,10 +46,17 @@ experiment ends or Ctrl-C.`,
 			if follow && (a.output == "json" || a.output == "yaml") {
 				return fail(exitUsage, "--output %s has an end and --follow has none; want table or jsonl", a.output)
 			}
+			if full && follow {
+				return fail(exitUsage, "--full shows a log to its present end and --follow goes on; want one of them")
+			}
+			if full {
+				return a.fullLogs(c.Context(), args[0], f)
+			}
 			return a.logs(c.Context(), args[0], f, follow)
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as lines come")
+	c.Flags().BoolVar(&full, "full", false, "leave nothing out of long logs")
 	c.Flags().IntVar(&f.round, "round", 0, "only of this `ROUND`; -1 is before the first")
 	c.Flags().StringVar(&f.step, "step", "", "only of this `STEP`, such as train")
 	return c
@@ -79,7 +90,7 @@ func (a *app) logs(ctx context.Context, name string, f logFilter, follow bool) e
 	if err := a.checkLogStep(ctx, name, f.step, follow); err != nil {
 		return err
 	}
-	seen := map[string]int{} // lines shown, by attempt
+	seen := map[string]int{} // lines shown or left out, by attempt
 	for {
 		over := !follow || a.over(ctx, name) // asked first: what is written after an end is still shown
 		lines, err := a.newLines(ctx, name, f, seen)
@@ -121,13 +132,84 @@ func (a *app) newLines(ctx context.Context, name string, f logFilter, seen map[s
 			continue
 		}
 		key := fmt.Sprintf("%s/%s/%d", at.Run, at.Activity, at.Attempt)
-		for _, text := range at.Log[min(seen[key], len(at.Log)):] {
-			lines = append(lines, lineOf(at, text))
-		}
-		seen[key] = len(at.Log)
+		lines = append(lines, unseen(name, at, seen[key])...)
+		seen[key] = len(at.Log) + at.Left
 	}
 	slices.SortStableFunc(lines, func(x, y logLine) int { return cmp.Compare(x.At, y.At) })
 	return lines, nil
+}
+
+// unseen are the lines of an attempt after those that were seen, with a line in place of
+// what its document leaves out.
+func unseen(name string, at activities.Attempt, seen int) []logLine {
+	var lines []logLine
+	for i, text := range at.Log {
+		number := i
+		if i >= at.LeftAfter {
+			number += at.Left
+		}
+		if number < seen {
+			continue
+		}
+		line := lineOf(at, text)
+		if left := number - max(seen, at.LeftAfter); i == at.LeftAfter && at.Left > 0 && left > 0 {
+			gap := line
+			gap.Level, gap.Text = "INFO", fmt.Sprintf("… %s lines left out; starter logs %s%s --full shows them all", thousands(left), name, only(at))
+			lines = append(lines, gap)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// only are the flags that choose an attempt's step.
+func only(at activities.Attempt) string {
+	step := at.Step
+	if strings.Contains(step, " ") {
+		step = strconv.Quote(step)
+	}
+	return fmt.Sprintf(" --round %d --step %s", at.Round, step)
+}
+
+// thousands is a count as people read it: 4,812.
+func thousands(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// fullLogs shows whole logs as they are read, one attempt after the other.
+func (a *app) fullLogs(ctx context.Context, name string, f logFilter) error {
+	if err := a.known(ctx, name); err != nil {
+		return err
+	}
+	all, err := a.attemptDocs(ctx, name)
+	if err != nil {
+		return err
+	}
+	const batch = 1000
+	streams := a.output == "table" || a.output == "jsonl"
+	lines := []logLine{}
+	for _, at := range all {
+		if !f.wants(at) {
+			continue
+		}
+		err := activities.WholeLog(ctx, *a.steps, name, at, func(text string) error {
+			lines = append(lines, lineOf(at, text))
+			if !streams || len(lines) < batch {
+				return nil
+			}
+			err := a.emitLog(lines)
+			lines = lines[:0]
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return a.emitLog(lines)
 }
 
 func lineOf(at activities.Attempt, text string) logLine {
@@ -152,7 +234,7 @@ func (a *app) emitLog(lines []logLine) error {
 			if l.Round < 0 {
 				where = "start"
 			}
-			if _, err := fmt.Fprintf(w, "%s %-5s %s %s (%d) %s\n", localSeconds(l.At), l.Level, where, l.Step, l.Attempt, l.Text); err != nil {
+			if _, err := fmt.Fprintf(w, "%s %-5s %s %s (%d) %s\n", localSeconds(l.At), cleantext.Line(l.Level), where, cleantext.Line(l.Step), l.Attempt, cleantext.Line(l.Text)); err != nil {
 				return err
 			}
 		}

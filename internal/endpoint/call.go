@@ -61,6 +61,7 @@ type Reply struct {
 // Call asks once. Where the endpoint refuses a setting that not every model takes, the
 // question is put again without it.
 func (e Endpoint) Call(ctx context.Context, r Request) (Reply, *Trouble) {
+	asked, loads := ctx, e.loads()
 	ctx, cancel := context.WithTimeout(ctx, e.Clock.Call)
 	defer cancel()
 	start := e.Clock.Now()
@@ -78,7 +79,7 @@ func (e Endpoint) Call(ctx context.Context, r Request) (Reply, *Trouble) {
 			}
 		}
 		reply.At, reply.Latency = start, e.Clock.Now().Sub(start)
-		return reply, trouble
+		return e.kept(asked, r, loads, x.status, reply, trouble)
 	}
 }
 

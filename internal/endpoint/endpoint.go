@@ -29,6 +29,8 @@ type Endpoint struct {
 	// sent: MaxTokens or MaxCompletionTokens, TemperatureSend or TemperatureOmit. Empty:
 	// found out by asking.
 	TokensField, Temperature string
+	// Keeper loads the model again when the server has forgotten it; nil: nobody does.
+	Keeper Keeper
 
 	base string // without user and query
 	host string

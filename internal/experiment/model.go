@@ -148,7 +148,7 @@ type CommandsSpec struct {
 	Logs      []string `json:"logs,omitempty" yaml:"logs" min:"1" repeats:"true" doc:"Prints all that {id} printed."`
 	Ask       []string `json:"ask,omitempty" yaml:"ask" min:"1" repeats:"true" doc:"Asks {id} to save and end; without it, only the file stop.requested does."`
 	Find      []string `json:"find,omitempty" yaml:"find" min:"1" repeats:"true" doc:"Prints the id of the job {name}, or nothing."`
-	StateForm string   `json:"state_form,omitempty" yaml:"state_form" doc:"Regular expression with the group state, and exit and reason if there are any, for what status prints."`
+	StateForm string   `json:"state_form,omitempty" yaml:"state_form" doc:"Regular expression with the group state, and name, exit and reason if there are any, for what status prints. A job of another name than the attempt's is not ours."`
 	States    []string `json:"states" yaml:"states" required:"true" min:"1" doc:"What states mean, such as QUEUED=pending: pending, running, ended, preempted or lost."`
 	GoneExit  int      `json:"gone_exit" yaml:"gone_exit" default:"0" min:"0" max:"255" doc:"Exit code of status that says there is no such job; 0 is none."`
 	Timeout   int      `json:"timeout_seconds" yaml:"timeout_seconds" default:"120" min:"1" max:"86400" doc:"Longest time of one call."`

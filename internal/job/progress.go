@@ -85,6 +85,11 @@ func Hung(attempt int, started time.Time, latest *Progress, now time.Time, p Pat
 	return since, !since.IsZero() && now.Sub(since) > allowed
 }
 
+// Half is half the patience.
+func (p Patience) Half() Patience {
+	return Patience{Steps: p.steps(1).Seconds() / 2, Least: p.least() / 2}
+}
+
 func (p Patience) least() time.Duration {
 	if p.Least > 0 {
 		return p.Least

@@ -2,10 +2,12 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,12 +15,14 @@ import (
 	"time"
 
 	"floe/internal/endpoint"
+	"floe/internal/outage"
 )
 
 // admin speaks to a server outside of questions: health, models, adapters, sleep.
 type admin struct {
-	name string // of the server, for errors
-	at   endpoint.Endpoint
+	name   string // of the server, for errors
+	at     endpoint.Endpoint
+	theirs bool // somebody else runs it: it comes back by itself
 }
 
 // statusError is an answer that is no success.
@@ -40,6 +44,7 @@ var adminClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Reques
 
 // call sends a body, if there is one, and decodes what comes back, if wanted.
 func (a admin) call(ctx context.Context, within time.Duration, method, path string, body, into any) error {
+	asked := ctx
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	content := []byte(nil)
@@ -61,9 +66,26 @@ func (a admin) call(ctx context.Context, within time.Duration, method, path stri
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %s %s: %w", a.name, method, path, err)
+		return a.marked(asked, fmt.Errorf("%s: %s %s: %w", a.name, method, path, err))
 	}
 	return nil
+}
+
+// marked makes an outage of a call that a server of others did not serve.
+func (a admin) marked(asked context.Context, err error) error {
+	if !a.theirs || asked.Err() != nil || !unserved(err) {
+		return err
+	}
+	return outage.Of("the model server at "+a.at.Host(), err)
+}
+
+func unserved(err error) bool {
+	if status, ok := errors.AsType[*statusError](err); ok {
+		return status.code == http.StatusTooManyRequests || status.code >= http.StatusInternalServerError && status.code != http.StatusNotImplemented
+	}
+	var certificate *tls.CertificateVerificationError
+	_, network := errors.AsType[net.Error](err)
+	return network && !errors.As(err, &certificate) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func (a admin) send(r *http.Request) ([]byte, error) {

@@ -30,7 +30,7 @@ func (x External) Server() (Server, error) {
 	if x.Model == "" {
 		return nil, errors.New("external server: no model to ask")
 	}
-	return &external{x, admin{"server " + x.Endpoint.Host(), x.Endpoint}}, nil
+	return &external{x, admin{name: "server " + x.Endpoint.Host(), at: x.Endpoint, theirs: true}}, nil
 }
 
 type external struct {
@@ -86,7 +86,7 @@ func mute(err error) bool {
 
 // WarmUp implements Server.
 func (s *external) WarmUp(ctx context.Context, model string) error {
-	return warmUp(ctx, Served{s.Endpoint, model})
+	return WarmUp(ctx, Served{s.Endpoint, model})
 }
 
 // Base implements Server.

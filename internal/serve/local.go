@@ -250,5 +250,5 @@ func (s *local) gone(ctx context.Context) error {
 // admin speaks to the server. It wants no key, and gets none.
 func (s *local) admin() admin {
 	e, _ := endpoint.New(s.url+"/v1", "") // not started: speaking to it says that it has no address
-	return admin{"server " + s.settings.Name, e}
+	return admin{name: "server " + s.settings.Name, at: e}
 }

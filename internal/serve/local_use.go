@@ -47,7 +47,7 @@ func (s *local) WarmUp(ctx context.Context, model string) error {
 		defer close(done)
 		s.watchEnd(ctx, cancel)
 	}()
-	err = warmUp(ctx, s.at(a, model))
+	err = WarmUp(ctx, s.at(a, model))
 	cancel(nil)
 	<-done
 	return err

@@ -113,8 +113,8 @@ func (e *WrongModelError) Error() string {
 	return fmt.Sprintf("%s serves %s as %s; want %s", e.Server, e.Found, e.Name, e.Want)
 }
 
-// warmUp asks a model for one token.
-func warmUp(ctx context.Context, s Served) error {
+// WarmUp asks a model for one token.
+func WarmUp(ctx context.Context, s Served) error {
 	quiet := func(time.Duration, *endpoint.Trouble) {}
 	err := s.Endpoint.Persist(ctx, "warm up "+s.Model, func() *endpoint.Trouble {
 		_, trouble := s.Endpoint.Call(ctx, endpoint.Request{

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,14 +11,30 @@ import (
 	"floe/internal/job"
 	"floe/internal/job/cli"
 	"floe/internal/job/record"
+	"floe/internal/outage"
 )
 
 // call is a filled template.
-func (b *Backend) call(what string, argv []string, v placeholders) cli.Call {
-	return cli.Call{
+type call struct{ cli.Call }
+
+func (b *Backend) call(what string, argv []string, v placeholders) call {
+	return call{cli.Call{
 		Name: what + " command", Argv: fill(argv, v), Within: b.settings.Timeout,
 		Env: append(job.Inherited(), v.many["env"]...), // for scripts that pass them on
+	}}
+}
+
+// exitAway is the exit code of a command that cannot reach its system: EX_TEMPFAIL.
+const exitAway = 75
+
+// Output runs the command and returns what it printed.
+func (c call) Output(ctx context.Context) (string, error) {
+	out, err := c.Call.Output(ctx)
+	failed, ok := errors.AsType[*cli.Error](err)
+	if errors.Is(err, cli.ErrNoAnswer) || ok && failed.Code == exitAway {
+		err = outage.Of("the system behind the "+c.Name, err)
 	}
+	return out, err
 }
 
 // logs writes the job's log from a byte on and returns how many it wrote.
@@ -51,6 +68,10 @@ func (b *Backend) read(out string, s *job.Status) error {
 			return strings.TrimSpace(m[i])
 		}
 		return ""
+	}
+	if found := group("name"); found != "" && found != s.Name {
+		s.State, s.Reason = job.Lost, fmt.Sprintf("its id now belongs to the job %q", found)
+		return nil
 	}
 	state, ok := b.states[strings.ToLower(group("state"))]
 	if !ok {

@@ -51,7 +51,8 @@ type Settings struct {
 	Find []string
 
 	// StateForm finds the state in what Status prints: its group named "state",
-	// and if there are any, "exit" and "reason". Empty: the first word, and the
+	// and if there are any, "exit", "reason" and "name". A job of another name than the
+	// attempt's is another job, that got its id: ours is lost. Empty: the first word, and the
 	// second, if it is a number, as the exit code.
 	StateForm string
 	// States say what a state means. The key is matched whole, case does not
@@ -229,8 +230,8 @@ func (b *Backend) hand(ctx context.Context, rec record.Record, r job.Request) er
 		return err
 	}
 	out, err := b.call("submit", b.settings.Submit, values(r, "")).Output(ctx)
-	if refused, ok := errors.AsType[*cli.Error](err); ok && len(b.settings.Find) == 0 {
-		return errors.Join(refused, rec.Remove(fileSubmitting)) // it said so itself: nothing was submitted
+	if _, refused := errors.AsType[*cli.Error](err); refused && len(b.settings.Find) == 0 {
+		return errors.Join(err, rec.Remove(fileSubmitting)) // it said so itself: nothing was submitted
 	}
 	if err != nil {
 		return err // whether it was submitted is found out at the next call

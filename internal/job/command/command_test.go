@@ -10,6 +10,7 @@ import (
 	"floe/internal/job"
 	"floe/internal/job/command"
 	"floe/internal/job/jobtest"
+	"floe/internal/outage"
 )
 
 // settings drive testdata/batch, a little batch system in shell.
@@ -202,13 +203,50 @@ func TestAStateIsFoundInJSON(t *testing.T) {
 	}
 }
 
+func TestAnIDThatAnotherJobHasIsNotStopped(t *testing.T) {
+	s := settings(t, t.TempDir(), t.TempDir())
+	stopped := filepath.Join(t.TempDir(), "stopped")
+	s.Submit, s.Stop, s.Ask = []string{"echo", "7"}, []string{"touch", stopped}, nil
+	s.StateForm = `(?P<name>\S+) (?P<state>\S+)`
+	s.Status = []string{"echo", "{name}", "RUNNING"}
+	r := request(t, "exit 0")
+	if st, err := open(t, s).Submit(t.Context(), r); err != nil || st.State != job.Running {
+		t.Fatalf("got %s, %v; want it running under its own name", st, err)
+	}
+	s.Status = []string{"echo", "my-other-project", "RUNNING"}
+	b := open(t, s)
+	if err := b.Stop(t.Context(), r.Name(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := b.Status(t.Context(), r.Name()); err != nil || st.State != job.Lost || !strings.Contains(st.Reason, "my-other-project") {
+		t.Errorf("got %s, %v; want it lost", st, err)
+	}
+	if _, err := os.Stat(stopped); err == nil {
+		t.Error("the other job was stopped")
+	}
+}
+
+func TestASystemThatCannotBeAskedIsAnOutage(t *testing.T) {
+	s := settings(t, t.TempDir(), t.TempDir())
+	s.Submit, s.Find, s.GoneExit = []string{"echo", "7"}, nil, 44
+	for code, want := range map[string]bool{"75": true, "1": false} {
+		s.Status = []string{"sh", "-c", "echo no route to the head node >&2; exit " + code}
+		r := request(t, "exit 0")
+		r.Job += "-" + code
+		_, err := open(t, s).Submit(t.Context(), r)
+		if _, is := outage.As(err); is != want || err == nil || !strings.Contains(err.Error(), "no route") {
+			t.Errorf("exit code %s: %v, an outage: %t; want %t", code, err, is, want)
+		}
+	}
+}
+
 func TestACommandThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	s := settings(t, t.TempDir(), t.TempDir())
 	s.Timeout = 200 * time.Millisecond
 	s.Submit = []string{"sleep", "1000"}
 	_, err := open(t, s).Submit(t.Context(), request(t, "exit 0"))
-	if err == nil || !strings.Contains(err.Error(), "no answer within") {
-		t.Errorf("got %v; want that it gave no answer", err)
+	if _, away := outage.As(err); !away || !strings.Contains(err.Error(), "no answer within") {
+		t.Errorf("got %v; want that it gave no answer, which is an outage", err)
 	}
 }
 

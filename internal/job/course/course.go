@@ -53,7 +53,10 @@ type Job struct {
 
 	// Report hears how far the job is, in steps, and what it does. Nil: nobody.
 	Report func(done, total int, note string)
-	Log    *slog.Logger // nil: none
+	// Saved hears of the step of the newest whole checkpoint, whenever a newer one is
+	// seen: what the job has done for good. It is called beside Report. Nil: nobody.
+	Saved func(step int)
+	Log   *slog.Logger // nil: none
 }
 
 // Record keeps the history of a job's attempts as it is written here. It must
@@ -96,6 +99,9 @@ type course struct {
 	put     bool      // inputs were written
 	done    int       // steps last reported
 	total   int
+	phase   string
+	saved   int  // step of the newest checkpoint seen
+	blind   bool // something could not be asked since this was last set to false
 }
 
 func begin(ctx context.Context, j Job) (*course, error) {
@@ -107,6 +113,9 @@ func begin(ctx context.Context, j Job) (*course, error) {
 	}
 	if j.Report == nil {
 		j.Report = func(int, int, string) {}
+	}
+	if j.Saved == nil {
+		j.Saved = func(int) {}
 	}
 	if j.Log == nil {
 		j.Log = slog.New(slog.DiscardHandler)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"floe/internal/job"
+	"floe/internal/job/files"
 )
 
 // find makes the history agree with the back end, which alone knows whether the
@@ -76,6 +77,7 @@ func (c *course) attempt(n int) Attempt {
 func (c *course) status(ctx context.Context, name string) (s job.Status, known bool, err error) {
 	err = c.patiently(ctx, "ask for "+name, func() error {
 		s, err = c.Backend.Status(ctx, name)
+		s.Reason = brief(s.Reason)
 		if errors.Is(err, job.ErrUnknown) {
 			known = false
 			return nil
@@ -143,7 +145,7 @@ func (c *course) launch(ctx context.Context, a *Attempt) error {
 	if !c.put && c.Put != nil {
 		c.say("puts the inputs where the training finds them")
 		if err := c.Put(ctx); err != nil {
-			return fmt.Errorf("put the inputs of %s: %w", c.Request.Job, err)
+			return fmt.Errorf("put the inputs of %s: %w", c.Request.Job, files.Outage(c.Request.Dir, err))
 		}
 	}
 	c.put = true
@@ -167,6 +169,7 @@ func (c *course) submitted(ctx context.Context, a *Attempt, s job.Status) error 
 	if a.Submitted.IsZero() {
 		a.Submitted = time.Now().UTC()
 	}
+	s.Reason = brief(s.Reason)
 	a.Status = s
 	c.Log.Info("a training is with the back end", "attempt", a.Name(), "state", s.State, "where", s.Where)
 	return c.save(ctx)

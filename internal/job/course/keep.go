@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"floe/internal/job"
+	"floe/internal/job/files"
 )
 
 // load reads the history as it is kept.
@@ -43,11 +44,12 @@ const longestWait = 30 * time.Second // between two tries
 
 // patiently does something again while it fails, for as long as tolerance
 // allows: back ends and stores are away at times, and a job that runs is worth
-// waiting for them.
+// waiting for them. An outage that lasts longer keeps its mark, and the next watcher
+// goes on.
 func (c *course) patiently(ctx context.Context, what string, do func() error) error {
 	began := time.Now()
 	for wait := min(c.Every, longestWait); ; wait = min(2*wait, longestWait) {
-		err := do()
+		err := files.Outage(c.Request.Dir, do())
 		switch {
 		case err == nil:
 			return nil
@@ -58,8 +60,9 @@ func (c *course) patiently(ctx context.Context, what string, do func() error) er
 		case time.Since(began)+wait > c.Tolerance:
 			return fmt.Errorf("%s: %w", what, err)
 		}
+		c.blind = true
 		c.Log.Warn("trouble with a training; it goes on by itself", "job", c.Request.Job, "cannot", what, "error", err)
-		c.say(fmt.Sprintf("cannot %s, and tries again: %v", what, err))
+		c.say(fmt.Sprintf("cannot %s, and tries again: %s", what, brief(err.Error())))
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}

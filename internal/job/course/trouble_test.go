@@ -3,13 +3,17 @@ package course_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"floe/internal/job"
 	"floe/internal/job/course"
+	"floe/internal/outage"
 )
 
 // away is a back end and a record that do not answer for a number of calls.
@@ -82,6 +86,76 @@ func TestABackEndThatStaysAwayIsToldOfAndTheJobGoesOn(t *testing.T) {
 	w.letGo()
 	if h := w.succeed(); outcomes(h) != "success" || len(w.starts()) != 1 {
 		t.Errorf("outcomes %s, starts %q; want the next try to adopt the job", outcomes(h), w.starts())
+	}
+}
+
+func TestAnOutageKeepsItsMarkAndADiskThatIsFullIsOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", "")
+	w.Put = func(context.Context) error { return fmt.Errorf("write spec.json: %w", syscall.ENOSPC) }
+	if _, _, err := w.run(); outageOf(err) != "the disk of "+w.Request.Dir {
+		t.Errorf("got %v; want an outage of the disk", err)
+	}
+	w = newWorld(t, "hold", "")
+	away := &outages{Backend: w.Backend}
+	w.Backend, w.Tolerance = away, 100*time.Millisecond
+	end, done := w.background()
+	defer end()
+	w.until("the job", func() bool { return w.heard.heard("1/3 trains") })
+	away.on.Store(true)
+	if err := <-done; outageOf(err) != "Slurm" {
+		t.Errorf("got %v; want an outage of Slurm", err)
+	}
+	away.on.Store(false)
+	if s := w.state(1); s != job.Running {
+		t.Errorf("the job is %s; want it running", s)
+	}
+	w.letGo()
+	if h := w.succeed(); outcomes(h) != "success" {
+		t.Errorf("outcomes %s; want the next watcher to adopt the job", outcomes(h))
+	}
+}
+
+// outages is a back end that can be away.
+type outages struct {
+	job.Backend
+	on atomic.Bool
+}
+
+// Status implements job.Backend.
+func (o *outages) Status(ctx context.Context, name string) (job.Status, error) {
+	if o.on.Load() {
+		return job.Status{}, outage.Of("Slurm", errAway)
+	}
+	return o.Backend.Status(ctx, name)
+}
+
+func outageOf(err error) string {
+	if o, ok := outage.As(err); ok {
+		return o.Service
+	}
+	return ""
+}
+
+func TestTheNewestCheckpointIsHeardOf(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "hold", "")
+	var saved atomic.Int32
+	var heard []int
+	w.Saved = func(step int) { heard = append(heard, step); saved.Store(int32(step)) }
+	_, done := w.background()
+	w.training(1)
+	if err := w.Backend.Stop(t.Context(), job.Name(w.Request.Job, 1), patience); err != nil { // as a preemption: it saves
+		t.Fatal(err)
+	}
+	w.until("the first checkpoint", func() bool { return saved.Load() == 1 })
+	w.until("the next attempt", func() bool { return w.heard.heard("saved up to step 1") })
+	w.letGo()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if !slices.IsSorted(heard) || heard[len(heard)-1] != steps {
+		t.Errorf("heard of the steps %v; want ever newer ones up to %d", heard, steps)
 	}
 }
 

@@ -23,11 +23,17 @@ const soon = 250 * time.Millisecond
 // watch follows an attempt to its end, and ends it if it hangs.
 func (c *course) watch(ctx context.Context, a *Attempt) error {
 	var still stillness
+	looked := time.Now()
 	for pause := min(soon, c.Every); ; pause = min(2*pause, c.Every) {
+		c.blind = false
 		seen, err := c.look(ctx, a)
 		if err != nil {
 			return err
 		}
+		if c.blind {
+			still.unseen += time.Since(looked)
+		}
+		looked = time.Now()
 		if err := c.note(ctx, a, seen.status); err != nil || !a.AtWork() {
 			return err
 		}
@@ -101,12 +107,15 @@ func (c *course) endHung(ctx context.Context, a *Attempt, since time.Time) error
 }
 
 // stillness finds out whether an attempt hangs. Clocks of machines differ: once
-// it has seen progress or a start itself, it goes by its own.
+// it has seen progress or a start itself, it goes by its own. Before that it watches
+// for half of the patience itself: while no watcher could look, the job may have been
+// held up by the same outage.
 type stillness struct {
 	last    job.Status
-	updated time.Time // of the progress last seen
-	moved   time.Time // when that was seen to change
-	looked  bool
+	updated time.Time     // of the progress last seen
+	moved   time.Time     // when that was seen to change
+	first   time.Time     // when it looked first
+	unseen  time.Duration // since it moved, while looking failed: it counts as none
 }
 
 func (s *stillness) judge(attempt int, seen sight, p job.Patience, now time.Time) (since time.Time, hung bool) {
@@ -115,13 +124,17 @@ func (s *stillness) judge(attempt int, seen sight, p job.Patience, now time.Time
 		updated = seen.progress.Updated
 	}
 	began := seen.status.State == job.Running && (s.last.State != job.Running || s.last.Restarts != seen.status.Restarts)
-	if s.looked && (began || !updated.Equal(s.updated)) {
-		s.moved = now
+	looked := !s.first.IsZero()
+	if looked && (began || !updated.Equal(s.updated)) {
+		s.moved, s.unseen = now, 0
 	}
-	if !s.looked && seen.status.Started.IsZero() {
+	if !looked {
+		s.first, s.unseen = now, 0
+	}
+	if !looked && seen.status.Started.IsZero() {
 		s.moved = now // nothing to go by before this
 	}
-	s.last, s.updated, s.looked = seen.status, updated, true
+	s.last, s.updated = seen.status, updated
 	if seen.status.State != job.Running {
 		return time.Time{}, false
 	}
@@ -129,7 +142,21 @@ func (s *stillness) judge(attempt int, seen sight, p job.Patience, now time.Time
 	if s.moved.After(started) {
 		started = s.moved
 	}
+	now = now.Add(-s.unseen)
+	if _, long := job.Hung(attempt, s.first, timed(seen.progress), now, p.Half()); !long {
+		return time.Time{}, false
+	}
 	return job.Hung(attempt, started, seen.progress, now, p)
+}
+
+// timed is the progress without its own time: only how long its steps take.
+func timed(p *job.Progress) *job.Progress {
+	if p == nil {
+		return nil
+	}
+	without := *p
+	without.Updated = time.Time{}
+	return &without
 }
 
 // judge says how an attempt ended, and keeps it.
@@ -161,6 +188,7 @@ func (c *course) judge(ctx context.Context, a *Attempt) (job.Verdict, error) {
 	} else {
 		a.Outcome = v.Outcome
 	}
+	c.keepSaved(steps)
 	v.Reason = brief(v.Reason)
 	a.Reason, a.Steps = v.Reason, steps
 	c.Log.Info("a training has ended", "attempt", a.Name(), "outcome", v.Outcome, "reason", a.Reason, "steps", steps)

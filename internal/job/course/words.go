@@ -5,15 +5,33 @@ import (
 	"strings"
 	"time"
 
+	"floe/internal/cleantext"
 	"floe/internal/job"
 )
 
-// tell reports where an attempt is.
+// tell reports where an attempt is, and how far it has saved.
 func (c *course) tell(a *Attempt, seen sight) {
 	if p := seen.progress; p != nil && p.Attempt == a.Number {
-		c.done, c.total = p.Step, p.TotalSteps
+		if p.Step != c.done || p.Phase != c.phase { // otherwise there is none that was not seen
+			if step, err := c.checkpoint(); err == nil {
+				c.keepSaved(step)
+			}
+		}
+		c.done, c.total, c.phase = p.Step, p.TotalSteps, p.Phase
 	}
-	c.say(words(a, seen))
+	note := words(a, seen)
+	if c.saved > 0 {
+		note += fmt.Sprintf(", saved up to step %d", c.saved)
+	}
+	c.say(note)
+}
+
+// keepSaved takes in the step of a checkpoint.
+func (c *course) keepSaved(step int) {
+	if step > c.saved {
+		c.saved = step
+		c.Saved(step)
+	}
 }
 
 // words say what an attempt does, as a person would.
@@ -27,7 +45,7 @@ func words(a *Attempt, seen sight) string {
 			parts[0] += ": " + seen.status.Reason
 		}
 	case seen.unread != nil:
-		add("runs, but its progress cannot be read: %v", seen.unread)
+		add("runs, but its progress cannot be read: %s", brief(seen.unread.Error()))
 	case p == nil || p.Attempt != a.Number:
 		add("starts")
 	default:
@@ -79,9 +97,11 @@ func progress(p job.Progress) []string {
 
 func gigabytes(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) }
 
-// brief keeps what trainers and back ends say within what a person reads.
+// brief keeps what trainers and back ends say within what a person reads, and free of
+// what steers a terminal.
 func brief(text string) string {
 	const most = 600
+	text = cleantext.Line(text)
 	if r := []rune(text); len(r) > most {
 		return string(r[:most-3]) + "..."
 	}

@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"floe/internal/job"
+	"floe/internal/outage"
 )
 
 // Disk is a job's directory on a disk that worker and job share.
@@ -38,6 +40,23 @@ func (d disk) Put(_ context.Context, name string, body []byte) error {
 		return err
 	}
 	return WriteAtomic(to, body)
+}
+
+// Outage marks an error of a disk that does not serve at present: it is full, or a shared
+// one is away. At names the disk where the error does not say a path.
+func Outage(at string, err error) error {
+	_, marked := errors.AsType[*outage.Error](err)
+	if marked || !slices.ContainsFunc(away, func(e syscall.Errno) bool { return errors.Is(err, e) }) {
+		return err
+	}
+	if path, ok := errors.AsType[*fs.PathError](err); ok && filepath.IsAbs(path.Path) {
+		at = path.Path
+	}
+	return &outage.Error{Service: "the disk of " + at, Err: err}
+}
+
+var away = []syscall.Errno{
+	syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.ESTALE, syscall.ENOTCONN, syscall.ETIMEDOUT, syscall.EHOSTDOWN,
 }
 
 // WriteAtomic replaces a file in one move: a crash leaves the old one or the new

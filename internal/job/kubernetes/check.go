@@ -31,7 +31,7 @@ func (b *Backend) Check(ctx context.Context) error {
 	defer cancel()
 	var errs []error
 	if _, err := b.jobs.List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
-		errs = append(errs, err)
+		errs = append(errs, b.served(ctx, err))
 		if !apierrors.IsForbidden(err) {
 			return b.trouble(errs)
 		}

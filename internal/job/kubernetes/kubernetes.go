@@ -13,6 +13,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -27,6 +31,7 @@ import (
 
 	"floe/internal/job"
 	"floe/internal/job/record"
+	"floe/internal/outage"
 )
 
 // Settings of the back end.
@@ -57,6 +62,7 @@ const (
 	goneWithin     = 10 * time.Minute // after a Job was told to end
 	callsPerSecond = 50               // at most; client-go's 5 would make many jobs wait for one another
 	digestNote     = "floe/spec-sha256"
+	jobNote        = "floe/job"
 	managedByLabel = "app.kubernetes.io/managed-by"
 	queueLabel     = "kueue.x-k8s.io/queue-name"
 	priorityLabel  = "kueue.x-k8s.io/priority-class"
@@ -87,7 +93,7 @@ func New(s Settings) (*Backend, error) {
 	if s, err = s.complete(); err != nil {
 		return nil, err
 	}
-	return &Backend{s, jobs.Jobs(s.Namespace), pods.Pods(s.Namespace), reviews.SelfSubjectAccessReviews()}, nil
+	return &Backend{s, rest.Host, jobs.Jobs(s.Namespace), pods.Pods(s.Namespace), reviews.SelfSubjectAccessReviews()}, nil
 }
 
 // complete checks settings and fills in what they leave out.
@@ -118,6 +124,7 @@ func container(p *corev1.PodSpec) (*corev1.Container, error) {
 // Backend implements job.Backend.
 type Backend struct {
 	settings Settings
+	address  string // of the API server
 	jobs     typedbatch.JobInterface
 	pods     typedcore.PodInterface
 	reviews  typedauthorization.SelfSubjectAccessReviewInterface
@@ -139,7 +146,7 @@ func (b *Backend) Submit(ctx context.Context, r job.Request) (job.Status, error)
 		// It may be there already, or the answer to its creation got lost.
 		var again error
 		if found, again = b.jobs.Get(ctx, r.Name(), metav1.GetOptions{}); again != nil {
-			return job.Status{}, err
+			return job.Status{}, b.served(ctx, err)
 		}
 	}
 	if digest := found.Annotations[digestNote]; digest != r.SpecSHA256 {
@@ -148,15 +155,41 @@ func (b *Backend) Submit(ctx context.Context, r job.Request) (job.Status, error)
 	return b.status(ctx, found)
 }
 
+// get finds an attempt. A Job of its name that floe has not made is none.
 func (b *Backend) get(ctx context.Context, name string) (*batchv1.Job, error) {
 	if err := job.CheckName(name); err != nil {
 		return nil, err
 	}
 	found, err := b.jobs.Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("%s: %w", name, job.ErrUnknown)
+	case err != nil:
+		return nil, b.served(ctx, err)
+	case found.Annotations[digestNote] == "" || !strings.HasPrefix(name, found.Annotations[jobNote]+"-a"):
+		return nil, fmt.Errorf("%s: the Job of that name in the cluster was not made by floe: %w", name, job.ErrUnknown)
 	}
-	return found, err
+	return found, nil
+}
+
+// served marks the error of a call that the API server did not serve as an outage.
+func (b *Backend) served(ctx context.Context, err error) error {
+	if err == nil || errors.Is(ctx.Err(), context.Canceled) {
+		return err
+	}
+	unserved := false
+	if answer, ok := errors.AsType[*apierrors.StatusError](err); ok {
+		switch answer.ErrStatus.Code {
+		case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			unserved = true
+		}
+	} else if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.ErrUnexpectedEOF) {
+		unserved = true
+	}
+	if unserved {
+		return outage.Of("Kubernetes at "+b.address, err)
+	}
+	return err
 }
 
 // Status implements job.Backend.
@@ -168,56 +201,71 @@ func (b *Backend) Status(ctx context.Context, name string) (job.Status, error) {
 	return b.status(ctx, found)
 }
 
-// endNow is how a Job that runs is told to end: its time is up.
-var endNow = []byte(`{"spec":{"activeDeadlineSeconds":1}}`)
-
 // Stop implements job.Backend. A Job that runs is ended, and stays to be asked
 // about; one that waits, or waits again as its queue took the machine away while
-// it was asked to end, is deleted: a deadline does not end what is suspended.
+// it was asked to end, is deleted: a deadline does not end what is suspended. What is
+// changed is the very Job that was seen: another one of its name is left alone.
 func (b *Backend) Stop(ctx context.Context, name string, grace time.Duration) error {
+	var found *batchv1.Job
 	var s job.Status
+	gone := func(ctx context.Context) (bool, error) {
+		j, err := b.get(ctx, name)
+		if errors.Is(err, job.ErrUnknown) || err == nil && found != nil && j.UID != found.UID {
+			s.State = job.Lost
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		found = j
+		s, err = b.status(ctx, j)
+		return s.State.Final(), err
+	}
 	left := func(ctx context.Context) (bool, error) {
-		var err error
-		s, err = b.Status(ctx, name)
+		_, err := gone(ctx)
 		return s.State != job.Running, err
 	}
-	_, err := record.Until(ctx, grace, left)
-	if err == nil && !s.State.Final() {
-		err = b.end(ctx, s)
-	}
-	if errors.Is(err, job.ErrUnknown) || apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
+	if _, err := record.Until(ctx, grace, left); err != nil || s.State.Final() {
 		return err
 	}
-	done, err := record.Until(ctx, goneWithin, record.Gone(b, name))
+	if err := b.end(ctx, found, s.State); err != nil {
+		if done, again := gone(ctx); done && again == nil {
+			return nil
+		}
+		return b.served(ctx, err)
+	}
+	done, err := record.Until(ctx, goneWithin, gone)
 	if err == nil && !done {
 		err = fmt.Errorf("%s is still there %s after it was told to end", name, goneWithin)
 	}
 	return err
 }
 
-// end ends a Job without more grace for its program.
-func (b *Backend) end(ctx context.Context, s job.Status) error {
-	if s.State != job.Running {
+// end ends a Job without more grace for its program. One that runs is told that its
+// time is up.
+func (b *Backend) end(ctx context.Context, j *batchv1.Job, state job.State) error {
+	if state != job.Running {
 		foreground := metav1.DeletePropagationForeground
-		return b.jobs.Delete(ctx, s.Name, metav1.DeleteOptions{PropagationPolicy: &foreground})
+		return b.jobs.Delete(ctx, j.Name, metav1.DeleteOptions{PropagationPolicy: &foreground, Preconditions: metav1.NewUIDPreconditions(string(j.UID))})
 	}
-	_, err := b.jobs.Patch(ctx, s.Name, types.StrategicMergePatchType, endNow, metav1.PatchOptions{})
-	return errors.Join(err, b.kill(ctx, s.Name))
+	now := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"activeDeadlineSeconds":1}}`, j.UID)
+	if _, err := b.jobs.Patch(ctx, j.Name, types.StrategicMergePatchType, now, metav1.PatchOptions{}); err != nil {
+		return err // also if it is another Job: a uid cannot be changed
+	}
+	return b.kill(ctx, j)
 }
 
 // kill ends the pods of a Job without more grace: they had theirs.
-func (b *Backend) kill(ctx context.Context, name string) error {
-	pods, err := b.podsOf(ctx, name)
+func (b *Backend) kill(ctx context.Context, j *batchv1.Job) error {
+	pods, err := b.podsOf(ctx, j)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, p := range pods {
-		now := int64(1) // 0 would not wait for the program to be gone
-		if err := b.pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil && !apierrors.IsNotFound(err) {
+		how := metav1.NewPreconditionDeleteOptions(string(p.UID))
+		how.GracePeriodSeconds = new(int64(1)) // 0 would not wait for the program to be gone
+		if err := b.pods.Delete(ctx, p.Name, *how); err != nil && !apierrors.IsNotFound(err) {
 			errs = append(errs, err)
 		}
 	}

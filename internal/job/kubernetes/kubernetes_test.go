@@ -3,6 +3,7 @@ package kubernetes_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -17,6 +19,7 @@ import (
 	"floe/internal/job"
 	"floe/internal/job/jobtest"
 	"floe/internal/job/kubernetes"
+	"floe/internal/outage"
 )
 
 func TestImports(t *testing.T) { importtest.Check(t, importtest.NoTemporal, importtest.NoAWS) }
@@ -65,7 +68,60 @@ func TestBackendAgainstAStandIn(t *testing.T) {
 		Preempt:         func(_ *testing.T, name string) { server.disrupt(name) },
 		Restarts:        true,
 		NoExitAfterStop: true,
+		Stranger: func(t *testing.T, name string) func() bool {
+			server.mu.Lock()
+			defer server.mu.Unlock()
+			server.replace(name, map[string]string{"team": "lab"})
+			t.Cleanup(server.end)
+			return func() bool { return server.runs(name) }
+		},
 	})
+}
+
+// The Job can be replaced between the look and the deed, by another worker's too.
+func TestOnlyTheJobThatWasSeenIsStopped(t *testing.T) {
+	for _, queue := range []string{"", "gpus"} {
+		server, settings := serve(t)
+		t.Cleanup(server.end)
+		settings.Queue = queue
+		b, r := open(t, settings), request()
+		r.Command = []string{"sleep", "1000"}
+		if _, err := b.Submit(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		server.before = func() { server.replace(r.Name(), server.jobs[r.Name()].Annotations) }
+		if err := b.Stop(t.Context(), r.Name(), 0); err != nil {
+			t.Errorf("queue %q: %v; want that the Job is gone", queue, err)
+		}
+		if !server.runs(r.Name()) {
+			t.Errorf("queue %q: the Job that took its name was stopped", queue)
+		}
+	}
+}
+
+func TestAnAPIServerThatDoesNotServeIsAnOutage(t *testing.T) {
+	is := func(err error) bool {
+		e, is := outage.As(err)
+		return is && strings.HasPrefix(e.Service, "Kubernetes at http://127.0.0.1:")
+	}
+	for status, want := range map[int]bool{429: true, 500: true, 502: true, 503: true, 504: true, 401: false, 403: false, 422: false} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "0") // the client itself waits for no longer
+			w.WriteHeader(status)
+		}))
+		_, settings := serve(t)
+		settings.Kubeconfig = config(t, server.URL)
+		if _, err := open(t, settings).Status(t.Context(), "train-1-a1"); err == nil || is(err) != want {
+			t.Errorf("HTTP %d: %v, an outage: %t; want %t", status, err, is(err), want)
+		}
+		server.Close()
+		if _, err := open(t, settings).Submit(t.Context(), request()); !is(err) {
+			t.Errorf("refused connection: %v; want an outage", err)
+		}
+		if err := open(t, settings).Stop(t.Context(), "train-1-a1", 0); !is(err) {
+			t.Errorf("refused connection: %v; want an outage", err)
+		}
+	}
 }
 
 func request() job.Request {
@@ -120,6 +176,7 @@ func TestWhatAPodWaitsForIsTold(t *testing.T) {
 	p := &pod{}
 	p.Name, p.Labels = "train-1-a1-x", map[string]string{"batch.kubernetes.io/job-name": "train-1-a1"}
 	p.CreationTimestamp = metav1.Now()
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(server.jobs["train-1-a1"], batchv1.SchemeGroupVersion.WithKind("Job"))}
 	p.Status.Phase = corev1.PodPending
 	server.pods[p.Name] = p
 	for want, status := range map[string]corev1.PodStatus{

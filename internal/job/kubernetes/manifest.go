@@ -31,7 +31,7 @@ func (b *Backend) manifest(r job.Request) (*batchv1.Job, error) {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: r.Name(), Namespace: b.settings.Namespace, Labels: b.labels(),
-			Annotations: map[string]string{digestNote: r.SpecSHA256, "floe/job": r.Job},
+			Annotations: map[string]string{digestNote: r.SpecSHA256, jobNote: r.Job},
 		},
 		Spec: batchv1.JobSpec{
 			Template: pod, Completions: new(int32(1)), Parallelism: new(int32(1)),

@@ -1,6 +1,7 @@
 package kubernetes_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // standIn speaks as much of Kubernetes' API as the back end uses, and plays the
@@ -31,6 +33,8 @@ type standIn struct {
 	jobs map[string]*batchv1.Job
 	pods map[string]*pod // by name of pod
 	made int
+	// before is called once, before the next change of a Job; nil: not.
+	before func()
 }
 
 type pod struct {
@@ -93,7 +97,7 @@ func (s *standIn) create(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusConflict, metav1.StatusReasonAlreadyExists)
 		return
 	}
-	j.Kind, j.APIVersion = "Job", "batch/v1"
+	j.Kind, j.APIVersion, j.UID = "Job", "batch/v1", types.UID(rand.Text())
 	s.jobs[j.Name] = &j
 	if !*j.Spec.Suspend {
 		s.start(&j, 0)
@@ -105,6 +109,10 @@ func (s *standIn) onJob(do func(http.ResponseWriter, *http.Request, *batchv1.Job
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if s.before != nil && r.Method != http.MethodGet {
+			s.before()
+			s.before = nil
+		}
 		j := s.jobs[r.PathValue("name")]
 		if j == nil {
 			refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound)
@@ -124,7 +132,8 @@ func (s *standIn) start(j *batchv1.Job, replaces int) {
 	s.made++
 	p := &pod{log: filepath.Join(s.dir, fmt.Sprintf("log-%d", s.made))}
 	p.Name, p.Namespace, p.CreationTimestamp = fmt.Sprintf("%s-%d", j.Name, s.made), "lab", metav1.NewTime(now.Add(time.Duration(s.made)*time.Second))
-	p.Labels = map[string]string{batchv1.JobNameLabel: j.Name}
+	p.Labels, p.UID = map[string]string{batchv1.JobNameLabel: j.Name}, types.UID(rand.Text())
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
 	p.Annotations = map[string]string{batchv1.JobIndexIgnoredFailureCountAnnotation: strconv.Itoa(replaces)}
 	p.Spec = *j.Spec.Template.Spec.DeepCopy()
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, StartTime: &now}
@@ -195,8 +204,14 @@ func (s *standIn) finish(j *batchv1.Job, p *pod, code int, log io.Closer) {
 
 func (s *standIn) patch(w http.ResponseWriter, r *http.Request, j *batchv1.Job) {
 	body, err := io.ReadAll(r.Body)
+	uid := j.UID
 	if err == nil {
 		err = json.Unmarshal(body, j) // enough for a merge of plain values
+	}
+	if j.UID != uid {
+		j.UID, j.Spec.ActiveDeadlineSeconds = uid, nil
+		refuse(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+		return
 	}
 	if err != nil {
 		s.t.Error(err)
@@ -204,7 +219,15 @@ func (s *standIn) patch(w http.ResponseWriter, r *http.Request, j *batchv1.Job) 
 	answer(w, http.StatusOK, j)
 }
 
-func (s *standIn) remove(w http.ResponseWriter, _ *http.Request, j *batchv1.Job) {
+func (s *standIn) remove(w http.ResponseWriter, r *http.Request, j *batchv1.Job) {
+	var how metav1.DeleteOptions
+	if err := json.NewDecoder(r.Body).Decode(&how); err != nil {
+		s.t.Error(err)
+	}
+	if p := how.Preconditions; p == nil || p.UID == nil || *p.UID != j.UID {
+		refuse(w, http.StatusConflict, metav1.StatusReasonConflict)
+		return
+	}
 	for _, p := range s.pods {
 		if p.Labels[batchv1.JobNameLabel] == j.Name {
 			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
@@ -242,6 +265,47 @@ func (s *standIn) deletePod(w http.ResponseWriter, r *http.Request) {
 	p.gone = true
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // the grace of a second is spent on nothing
 	answer(w, http.StatusOK, &p.Pod)
+}
+
+// replace has a Job vanish with its pods, and another of its name run in its place. The
+// caller has the lock.
+func (s *standIn) replace(name string, annotations map[string]string) {
+	was := s.jobs[name]
+	for _, p := range s.pods {
+		if metav1.IsControlledBy(p, was) && p.Status.Phase == corev1.PodRunning {
+			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+			delete(s.pods, p.Name)
+		}
+	}
+	j := was.DeepCopy()
+	j.UID, j.Annotations, j.Status = types.UID(rand.Text()), annotations, batchv1.JobStatus{}
+	j.Spec.Template.Spec.Containers[0].Command, j.Spec.Template.Spec.Containers[0].Args = []string{"sleep"}, []string{"1000"}
+	s.jobs[name] = j
+	s.start(j, 0)
+}
+
+// runs reports whether a Job of a name has a pod that runs, and was not told to end.
+func (s *standIn) runs(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.jobs[name]
+	for _, p := range s.pods {
+		if j != nil && metav1.IsControlledBy(p, j) && p.Status.Phase == corev1.PodRunning && !p.gone {
+			return j.Spec.ActiveDeadlineSeconds == nil
+		}
+	}
+	return false
+}
+
+// end kills what is left.
+func (s *standIn) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.pods {
+		if p.cmd != nil && p.Status.Phase == corev1.PodRunning {
+			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		}
+	}
 }
 
 // disrupt takes a pod's machine away.

@@ -19,11 +19,12 @@ import (
 )
 
 // podsOf lists the pods of a Job, the newest last.
-func (b *Backend) podsOf(ctx context.Context, name string) ([]corev1.Pod, error) {
-	list, err := b.pods.List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name})
+func (b *Backend) podsOf(ctx context.Context, j *batchv1.Job) ([]corev1.Pod, error) {
+	list, err := b.pods.List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + j.Name})
 	if err != nil {
-		return nil, err
+		return nil, b.served(ctx, err)
 	}
+	list.Items = slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return !metav1.IsControlledBy(&p, j) })
 	slices.SortStableFunc(list.Items, func(a, b corev1.Pod) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), restarts(&a)-restarts(&b)) // times are whole seconds
 	})
@@ -40,7 +41,7 @@ func restarts(p *corev1.Pod) int {
 }
 
 func (b *Backend) status(ctx context.Context, j *batchv1.Job) (job.Status, error) {
-	pods, err := b.podsOf(ctx, j.Name)
+	pods, err := b.podsOf(ctx, j)
 	if err != nil {
 		return job.Status{}, err
 	}
@@ -168,14 +169,15 @@ func (b *Backend) Logs(ctx context.Context, name string, o job.LogOptions, w io.
 	at := o.From
 	pod := ""
 	for {
-		s, err := b.Status(ctx, name)
+		j, err := b.get(ctx, name)
 		if err != nil {
 			return err
 		}
-		pods, err := b.podsOf(ctx, name)
+		pods, err := b.podsOf(ctx, j)
 		if err != nil {
 			return err
 		}
+		s := told(j, pods)
 		if len(pods) > 0 {
 			last := &pods[len(pods)-1]
 			if pod != "" && pod != last.Name {

@@ -26,6 +26,16 @@ func diesWithUs() *syscall.SysProcAttr {
 // its session.
 func adoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
+// numbers names the process table that numbers and start times are of.
+func numbers() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	space, err2 := os.Readlink("/proc/self/ns/pid")
+	if err != nil || err2 != nil {
+		return "" // not known: number and start time must do
+	}
+	return strings.TrimSpace(string(boot)) + " " + space
+}
+
 // entry is a line of the process table.
 type entry struct {
 	pid, parent, session int
@@ -77,7 +87,7 @@ func table() []entry {
 // session is free for others once all of its processes are gone: then its leader
 // is another process, or its members are older than the supervisor.
 func session(at started) []int {
-	if at.PID == 0 {
+	if at.PID == 0 || at.elsewhere() {
 		return nil
 	}
 	if leader, ok := look(at.PID); ok && leader.ticks != at.Ticks {

@@ -15,5 +15,6 @@ func ownSession() *syscall.SysProcAttr       { return &syscall.SysProcAttr{Setsi
 func diesWithUs() *syscall.SysProcAttr       { return &syscall.SysProcAttr{Setpgid: true} }
 func adoptOrphans() error                    { return nil }
 func startTicks(int) (ticks uint64, ok bool) { return 0, false }
+func numbers() string                        { return "" }
 func session(started) []int                  { return nil }
 func killAll(started)                        {}

@@ -80,7 +80,7 @@ func tell(rec record.Record, s syscall.Signal) error {
 	if err != nil {
 		return err
 	}
-	if ticks, ok := startTicks(at.PID); !ok || ticks != at.Ticks {
+	if ticks, ok := startTicks(at.PID); !ok || ticks != at.Ticks || at.elsewhere() {
 		return away(rec, at)
 	}
 	if err := p.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {

@@ -27,14 +27,20 @@ const (
 	exitCannotStart = 127 // as shells have it
 )
 
-// started is a supervisor. Its number and start time together name a process of
-// this machine for good.
+// started is a supervisor. Its number and start time name a process of this machine
+// until that goes down.
 type started struct {
 	PID   int       `json:"pid"`
 	Ticks uint64    `json:"ticks"` // since the machine's start, field 22 of /proc/<pid>/stat
 	Host  string    `json:"host"`
 	Time  time.Time `json:"time"`
+	// Numbers names the table that PID is of: this start of the machine, and the
+	// container. Both counts begin anew with it.
+	Numbers string `json:"numbers,omitempty"`
 }
+
+// elsewhere reports whether our process table is not the one that it was started in.
+func (s started) elsewhere() bool { return s.Numbers != "" && s.Numbers != numbers() }
 
 func (s started) where() string { return fmt.Sprintf("process %d on %s", s.PID, s.Host) }
 
@@ -88,8 +94,24 @@ func supervise(rec record.Record) error {
 	}
 	e := run(rec, r, at, signals)
 	e.Where, e.Started, e.Ended = at.where(), at.Time, time.Now().UTC()
-	return rec.Write(fileExit, e)
+	return persist(func() error { return rec.Write(fileExit, e) })
 }
+
+// persist writes how the program ended as long as the disk is full or away: without it
+// the attempt would count as lost.
+func persist(write func() error) error {
+	for began := time.Now(); ; time.Sleep(writeEvery) {
+		err := write()
+		if err == nil || time.Since(began) > writeWithin {
+			return err
+		}
+	}
+}
+
+const (
+	writeEvery  = time.Second
+	writeWithin = 12 * time.Hour
+)
 
 func self() (started, error) {
 	host, err := os.Hostname()
@@ -100,7 +122,7 @@ func self() (started, error) {
 	if !ok {
 		return started{}, fmt.Errorf("process %d is not in /proc", os.Getpid())
 	}
-	return started{PID: os.Getpid(), Ticks: ticks, Host: host, Time: time.Now().UTC()}, nil
+	return started{PID: os.Getpid(), Ticks: ticks, Host: host, Time: time.Now().UTC(), Numbers: numbers()}, nil
 }
 
 // run starts the program and waits for its end, and for that of all it started:

@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"floe/internal/endpoint"
 	"floe/internal/experiment"
+	"floe/internal/outage"
 	"floe/internal/serve"
 	"floe/internal/serve/pool"
 	"floe/internal/serve/servetest"
@@ -112,6 +114,64 @@ func TestCheckpointsAreLoadedIntoAServerOfOthersAndOnlyTheirsStay(t *testing.T) 
 	}
 	if got := scripted.Adapters(); !slices.Equal(got, []string{alien.Name(), two.Name()}) {
 		t.Errorf("loaded are %q; want what others loaded, and the one in use", got)
+	}
+}
+
+// A model server that was killed comes back without the adapters that were loaded.
+func TestAForgottenCheckpointIsLoadedAgain(t *testing.T) {
+	scripted, p := theirs(t)
+	w := newWorker(t, false)
+	one := w.checkpoint("one")
+	u := used(t, p, with(lab(true, filepath.Dir(one.Dir)), one))
+	for range 5 { // more often than it may happen without an answer
+		scripted.Forget()
+		var asking sync.WaitGroup
+		for range 8 {
+			asking.Go(func() {
+				_, trouble := u.Endpoint.Call(t.Context(), endpoint.Request{Model: u.Model, MaxTokens: 1, Messages: []endpoint.Message{{Role: endpoint.RoleUser, Content: "1"}}})
+				if trouble != nil {
+					t.Errorf("trouble: %v; want the model loaded again, and an answer", trouble)
+				}
+			})
+		}
+		asking.Wait()
+		if got := scripted.Adapters(); !slices.Equal(got, []string{one.Name()}) {
+			t.Errorf("loaded are %q; want it once", got)
+		}
+	}
+	scripted.Forgets(true)
+	_, trouble := u.Endpoint.Call(t.Context(), endpoint.Request{Model: u.Model, MaxTokens: 1})
+	if trouble == nil || !trouble.Final || !strings.Contains(trouble.Reason, "forgot it each time") {
+		t.Errorf("a server that keeps nothing: %v; want a final sentence about that", trouble)
+	}
+	if _, err := p.Use(t.Context(), with(lab(true, filepath.Dir(one.Dir)), one), nil); err == nil || !strings.Contains(err.Error(), "forgot it each time") {
+		t.Errorf("a use of it: %v; want the same", err)
+	}
+}
+
+func TestACheckpointThatOthersLoadStaysWithThem(t *testing.T) {
+	scripted, p := theirs(t)
+	c := newWorker(t, false).checkpoint("exp-round-0")
+	load(t, scripted, c)
+	u := used(t, p, with(lab(false, ""), c))
+	scripted.Forget()
+	_, trouble := u.Endpoint.Call(t.Context(), endpoint.Request{Model: u.Model, MaxTokens: 1})
+	if trouble == nil || !trouble.Final || len(scripted.Adapters()) > 0 {
+		t.Errorf("%v, loaded are %q; want a final 404: floe does not load here", trouble, scripted.Adapters())
+	}
+}
+
+func TestAServerOfOthersThatIsAwayIsAnOutage(t *testing.T) {
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	p := newWorker(t, false).pool()
+	w := want(1)
+	w.Serve = experiment.ServeSpec{Kind: experiment.ServeExternal, Endpoint: at.URL + "/v1"}
+	for range 2 {
+		_, err := p.Use(t.Context(), w, nil)
+		if o, is := outage.As(err); !is || o.Service != "the model server at "+strings.TrimPrefix(at.URL, "http://") || pool.Final(err) {
+			t.Errorf("%v; want an outage of that server", err)
+		}
+		at.Close() // now it refuses connections
 	}
 }
 

@@ -52,7 +52,15 @@ func (p *Pool) once(ctx context.Context, s *server, w Want, report func(string))
 	if full != nil || err != nil {
 		return m, "", full, err
 	}
-	err = telling(report, "warming up "+m.Model, func() error { return s.WarmUp(ctx, m.Model) })
+	if name != "" {
+		m.Endpoint.Keeper = newKeeper(s, m.Model, *w.Checkpoint)
+	}
+	err = telling(report, "warming up "+m.Model, func() error {
+		if s.own {
+			return s.WarmUp(ctx, m.Model)
+		}
+		return serve.WarmUp(ctx, m)
+	})
 	if err != nil {
 		p.unmark(s, name)
 		return m, "", nil, ended(ctx, s, err)

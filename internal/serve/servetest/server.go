@@ -22,6 +22,7 @@ type Server struct {
 	order    []string
 	adapters map[string]string // name -> directory
 	asleep   bool
+	forgets  bool
 }
 
 // New is a server of a kind, of a base model and the name that requests call it.
@@ -43,6 +44,21 @@ func (s *Server) Adapters() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.order)
+}
+
+// Forget drops all adapters, as a restart does.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.order, s.adapters = nil, map[string]string{}
+}
+
+// Forgets has questions find no adapter, loaded or not, as behind a balancer that asks
+// another server.
+func (s *Server) Forgets(yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgets = yes
 }
 
 func (s *Server) routes() *http.ServeMux {
@@ -201,5 +217,5 @@ func (s *Server) asked(model string) (dir string, ok bool) {
 	case model == s.served:
 		return "", true
 	}
-	return dir, adapted && prefixed == (s.kind == "sglang")
+	return dir, adapted && !s.forgets && prefixed == (s.kind == "sglang")
 }
