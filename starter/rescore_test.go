@@ -13,7 +13,7 @@ import (
 	"floe/internal/artifact"
 	"floe/internal/artifact/artifacttest"
 	"floe/internal/ask"
-	"floe/internal/endpoint"
+	"floe/internal/ending"
 	"floe/internal/env"
 	"floe/internal/env/all"
 	"floe/internal/experiment"
@@ -34,7 +34,7 @@ func someTasks(t *testing.T) ([]env.Task, []ask.Row) {
 	for i, task := range tasks {
 		answers[i] = ask.Answer{ID: task.ID, Answer: solution(t, benchItem{Task: task}), FinishReason: "stop", CompletionTokens: 40}
 	}
-	answers[1].FinishReason = endpoint.FinishLength
+	answers[1].FinishReason = ending.Length
 	rows, err := ask.Judge(t.Context(), e, tasks, answers)
 	if err != nil {
 		t.Fatal(err)

@@ -155,7 +155,7 @@ func TestThoughtsInPartsAreReasoning(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReplies(f *testing.F) {
 	f.Add(0, full)
 	for i, body := range []string{``, `null`, `[]`, `{"choices":[null]}`, `{"choices":[{"message":{"content":[[[]]]}}]}`, "\xef\xbb\xbf{}"} {
 		f.Add(i, body)

@@ -47,6 +47,11 @@ type answer struct {
 	transcript experiment.Transcript
 }
 
+// Reached is a designer that can say, at no cost, whether its model is there.
+type Reached interface {
+	Reach(ctx context.Context) error
+}
+
 // Run asks until all is answered, trouble ends it, or the budget has no room for
 // another answer, which stopped says in a sentence. The result holds what there is
 // in any case.
@@ -60,6 +65,9 @@ func (r Runner) Run(ctx context.Context) (result Result, stopped string, err err
 	}
 	open, err := run.resume(ctx)
 	if err != nil {
+		return Result{}, "", err
+	}
+	if err := run.reach(ctx, open); err != nil {
 		return Result{}, "", err
 	}
 	stopped, err = run.all(ctx, open)
@@ -95,6 +103,22 @@ func (r *running) open() error {
 			}
 		}
 		r.designers = append(r.designers, d)
+	}
+	return nil
+}
+
+// reach finds out whether the models that are still to be asked are there at all.
+func (r *running) reach(ctx context.Context, open []ask) error {
+	asked := make([]bool, len(r.Cells))
+	for _, a := range open {
+		d, ok := r.designers[a.cell].(Reached)
+		if !ok || asked[a.cell] {
+			continue
+		}
+		asked[a.cell] = true
+		if err := d.Reach(ctx); err != nil {
+			return fmt.Errorf("%s: %w", r.Cells[a.cell].Name, err)
+		}
 	}
 	return nil
 }
