@@ -145,8 +145,8 @@ func (r *running) resume(ctx context.Context) (open []ask, err error) {
 			return nil, err
 		}
 		r.keep(a, t)
-		used, money := spent(t)
-		tokens, cost = tokens+int64(used), cost+money
+		used := spent(t)
+		tokens, cost = tokens+int64(used.Tokens), cost+used.Cost
 	}
 	r.tokens = endpoint.NewBudget(r.MaxTokens, tokens)
 	r.money = endpoint.NewBudget(micros(r.MaxCost), micros(cost))
@@ -245,8 +245,8 @@ func (r *running) one(ctx context.Context, a ask) (tokens, money int64, err erro
 	}
 	if done { // it counts like one that was there from the start
 		t, err := r.adopt(ctx, a, m)
-		used, cost := spent(t)
-		return int64(used), micros(cost), err
+		used := spent(t)
+		return int64(used.Tokens), micros(used.Cost), err
 	}
 	return r.ask(h, a) //nolint:contextcheck // the hold's context is ctx, and ends also when the hold is lost
 }
@@ -301,12 +301,13 @@ func (r *running) claimant() artifact.Claimant {
 	return artifact.Claimant{Experiment: r.Experiment, Round: r.Evidence.Round, Work: name, Try: 1, Host: r.Steps.Host, Attempt: name}
 }
 
-func spent(t experiment.Transcript) (tokens int, money float64) {
+// spent is what an answer used. Calls that were not served are none.
+func spent(t experiment.Transcript) designer.Served {
+	var used designer.Served
 	for _, a := range t.Attempts {
-		tokens += a.PromptTokens + a.CompletionTokens
-		money += a.Cost
+		used.Add(a)
 	}
-	return tokens, money
+	return used
 }
 
 func micros(money float64) int64 { return int64(math.Ceil(money * 1e6)) }
