@@ -102,9 +102,12 @@ func TestWhatTheEndpointsFileSaysIsDone(t *testing.T) {
 	if trouble != nil || calls.Load() != 1 || !slices.Equal(r.Unsent, []string{"temperature 0.7"}) {
 		t.Errorf("%v after %d calls, not sent %q", trouble, calls.Load(), r.Unsent)
 	}
-	e.TokensField, e.Temperature = MaxTokens, TemperatureSend
-	if _, trouble = e.Call(t.Context(), question); trouble == nil || !trouble.Final || calls.Load() != 2 {
-		t.Errorf("%v after %d calls", trouble, calls.Load())
+	for _, field := range []string{"max_tokens", "temperature"} {
+		e, calls := picky(t, map[string]string{field: field + " is unknown"})
+		e.TokensField, e.Temperature = MaxTokens, TemperatureSend
+		if _, trouble = e.Call(t.Context(), question); trouble == nil || !trouble.Final || calls.Load() != 1 {
+			t.Errorf("%s: %v after %d calls", field, trouble, calls.Load())
+		}
 	}
 }
 
