@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"strings"
 
 	"go.temporal.io/sdk/activity"
 
@@ -57,14 +58,15 @@ func (a *Activities) Design(ctx context.Context, in DesignInput) (Designed, erro
 	return a.designed(ctx, in, m, done)
 }
 
-// noting passes a designer's notes on, and logs each new one once.
+// noting passes a designer's notes on, and logs each one that a heartbeat could miss:
+// the others say for a while what is waited for.
 func noting(ctx context.Context, pass func(note string)) func(note string) {
 	last := ""
 	return func(note string) {
-		if note != last {
-			activity.GetLogger(ctx).Info("the designer says", "note", note)
-			last = note
+		if note != last && !strings.HasPrefix(note, "asking ") && !strings.HasPrefix(note, "waiting ") {
+			activity.GetLogger(ctx).Warn(note)
 		}
+		last = note
 		pass(note)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"floe/internal/artifact"
 	"floe/internal/designer"
 	"floe/internal/experiment"
@@ -36,7 +38,12 @@ func (a *Activities) purse(ctx context.Context, in DesignInput) (designer.Limits
 		return designer.Limits{}, err
 	}
 	limits := in.Spec.Limits
-	l := designer.Limits{Record: func(call experiment.Attempt) error { return a.enter(ctx, in, call) }}
+	l := designer.Limits{Record: func(call experiment.Attempt) error {
+		if call.Class == string(designer.ClassUnavailable) {
+			activity.GetLogger(ctx).Warn("a model call was served and brought no reply", "fault", call.Fault)
+		}
+		return a.enter(ctx, in, call)
+	}}
 	for _, doc := range made {
 		c, err := a.readCall(ctx, in.Spec.Name, doc)
 		if err != nil {

@@ -80,7 +80,7 @@ func (a *app) benchmark(ctx context.Context, f benchFlags) error {
 	if err := errors.Join(f.check(), err); err != nil {
 		return fail(exitUsage, "%w", err)
 	}
-	b, err := a.openBench(ctx, f)
+	b, err := a.openBench(ctx, f, place.Endpoint)
 	if err != nil {
 		return err
 	}

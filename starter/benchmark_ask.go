@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"floe/internal/ask"
@@ -29,7 +30,9 @@ func (b *bench) ask(ctx context.Context, place endpoint.Place, f benchFlags) (st
 	server := place.Endpoint
 	server.Clock.Call, server.Clock.Patience = cmp.Or(place.Timeout, benchCall), benchPatience
 	q := &asking{bench: b, meter: b.app.meter("asking " + b.Model)}
-	_, _, err = ask.Run(ctx, server, b.plan(f), b.items(), journal, ask.Watch{Answered: q.answered, Waiting: q.waiting})
+	stop := q.keepTelling(server.Service())
+	_, _, err = ask.Run(ctx, server, b.plan(f), b.items(), journal, ask.Watch{Answered: q.answered, Waiting: q.waiting, Noted: q.noted})
+	stop()
 	q.meter.close()
 	return q.ended(ctx, err)
 }
@@ -55,24 +58,76 @@ func (b *bench) items() []ask.Item {
 // asking shows a person how the asking of a folder goes.
 type asking struct {
 	*bench
-	meter       *meter
-	begun       bool // the answers that were kept before are read
+	meter *meter
+
+	mu          sync.Mutex // guards what follows
+	begun       bool       // the answers that were kept before are read
 	done, total int
+	trouble     string    // that is being waited out; empty: none
+	since       time.Time // when it began
 }
 
 func (q *asking) answered(done, total int, _ ask.Tally) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if !q.begun && done > 0 && done < total {
 		q.app.say("going on in %s: %d of %d tasks are answered", q.dir, done, total)
 	}
 	if q.begun {
 		q.meter.show(done, total)
 	}
-	q.begun, q.done, q.total = true, done, total
+	q.begun, q.done, q.total, q.trouble = true, done, total, ""
 }
 
 func (q *asking) waiting(wait time.Duration, t *endpoint.Trouble) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.trouble == "" {
+		q.since = time.Now()
+	}
+	q.trouble = t.Reason
 	q.meter.close() // the bar comes back with the next answer
 	q.app.say("waiting %s: %s", wait.Round(time.Second/10), t.Reason)
+}
+
+func (q *asking) noted(sentence string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.meter.close()
+	q.app.say("%s", sentence)
+}
+
+// Between two lines that say what is still being waited for.
+const stillEvery = 30 * time.Second
+
+// keepTelling says at intervals what is being waited for, until stopped.
+func (q *asking) keepTelling(service string) (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		t := time.NewTicker(stillEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case now := <-t.C:
+				q.still(service, now)
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}
+
+// still says what is being waited for, if anything is.
+func (q *asking) still(service string, now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.trouble == "" {
+		return
+	}
+	q.app.say("%d of %d: waiting for %s since %s (%s): %s",
+		q.done, q.total, service, q.since.Format("15:04"), now.Sub(q.since).Round(time.Second), q.trouble)
 }
 
 // largerOf is the flag that lets a spent budget go on.

@@ -17,8 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"floe/internal/ask"
+	"floe/internal/endpoint"
 	"floe/internal/env"
 	"floe/internal/env/all"
+	"floe/internal/outage"
 )
 
 // benchFormat is the first thing in a folder's benchmark.json; it changes with
@@ -65,8 +67,10 @@ type bench struct {
 	lock  *os.File  // nil when nothing will be asked
 }
 
-// openBench opens a folder, making it and its sets where there are none.
-func (a *app) openBench(ctx context.Context, f benchFlags) (_ *bench, err error) {
+// openBench opens a folder, making it and its sets where there are none. Before any
+// set is made, and before anything is asked, the endpoint is reached once: with a wrong
+// address that takes seconds.
+func (a *app) openBench(ctx context.Context, f benchFlags, at endpoint.Endpoint) (_ *bench, err error) {
 	b := &bench{app: a, dir: f.folder()}
 	defer func() {
 		if err != nil {
@@ -85,10 +89,39 @@ func (a *app) openBench(ctx context.Context, f benchFlags) (_ *bench, err error)
 	if b.env, err = all.Open(b.Environment); err != nil {
 		return nil, fail(exitUsage, "%w", err)
 	}
-	if found {
-		return b, b.load()
+	if !found {
+		return b, b.create(ctx, f, func() error { return b.reach(ctx, at) })
 	}
-	return b, b.create(ctx, f)
+	if err := b.load(); err != nil {
+		return nil, err
+	}
+	if open, err := b.open(ctx); f.scoreOnly || err != nil || !open {
+		return b, err
+	}
+	return b, b.reach(ctx, at)
+}
+
+// reach finds out whether the endpoint is there at all.
+func (b *bench) reach(ctx context.Context, at endpoint.Endpoint) error {
+	err := at.Reach(ctx, b.Model)
+	switch _, away := outage.As(err); {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case away:
+		return fail(exitUnreachable, "%s: %w; start the server or correct the address, then give the same command", b.Model, err)
+	}
+	return fail(exitFailed, "%s: %w", b.Model, err)
+}
+
+// open says whether any task has no answer.
+func (b *bench) open(ctx context.Context) (bool, error) {
+	for _, set := range b.sets {
+		part, _, err := b.answered(ctx, set)
+		if err != nil || len(part.items) < len(set.items) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // acquire keeps other processes from asking into the folder. The system lets go
@@ -189,12 +222,11 @@ func (b *bench) agree(f benchFlags) error {
 }
 
 // create makes the sets, and the settings last: where they are, all is.
-func (b *bench) create(ctx context.Context, f benchFlags) error {
-	var err error
-	if len(f.imports) > 0 {
+func (b *bench) create(ctx context.Context, f benchFlags, reach func() error) (err error) {
+	if len(f.imports) == 0 {
+		b.sets, err = b.drawSets(ctx, reach)
+	} else if err = reach(); err == nil {
 		b.sets, err = b.importSets(ctx, f)
-	} else {
-		b.sets, err = b.drawSets(ctx)
 	}
 	if err != nil {
 		return err

@@ -23,8 +23,9 @@ type benchResult struct {
 	Imported    bool             `json:"imported"` // the tasks are published rows, not of our own sets
 	Complete    bool             `json:"complete"` // every task is answered
 	Sets        []benchSetResult `json:"sets"`
-	Total       benchRates       `json:"total"` // over all sets
-	Tally       ask.Tally        `json:"tally"` // likewise
+	Total       benchRates       `json:"total"`            // over all sets
+	Tally       ask.Tally        `json:"tally"`            // likewise
+	Unsent      []string         `json:"unsent,omitempty"` // settings that some answers were asked without
 
 	sizes []string // of the environment, in order
 }
@@ -89,6 +90,7 @@ func (b *bench) score(ctx context.Context) (benchResult, error) {
 		}
 		for _, row := range j.rows {
 			result.Tally.Count(row.Answer, b.price)
+			result.Unsent = append(result.Unsent, row.Unsent...)
 		}
 		card, found, err := j.result(b, set)
 		if err != nil {
@@ -108,6 +110,7 @@ func (b *bench) score(ctx context.Context) (benchResult, error) {
 	if err != nil {
 		return result, err
 	}
+	result.Unsent = slices.Compact(slices.Sorted(slices.Values(result.Unsent)))
 	result.Total = ratesOf(scorecard.Total(all))
 	return result, b.write("result.json", result)
 }

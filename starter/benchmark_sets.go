@@ -33,15 +33,26 @@ type benchItem struct {
 	Subset string `json:"subset,omitempty"`
 }
 
-// drawSets generates the sets, which are the same for everybody.
-func (b *bench) drawSets(ctx context.Context) ([]benchSet, error) {
-	var sets []benchSet
-	for _, agents := range b.Agents {
-		orders := b.env.Benchmark(agents, b.Instances, b.Objective)
-		if len(orders) == 0 {
+// drawSets generates the sets, which are the same for everybody. All of them are
+// checked before the endpoint is reached, and it is before any is drawn.
+func (b *bench) drawSets(ctx context.Context, reach func() error) ([]benchSet, error) {
+	orders := make([][]env.Order, len(b.Agents))
+	for i, agents := range b.Agents {
+		if orders[i] = b.env.Benchmark(agents, b.Instances, b.Objective); len(orders[i]) == 0 {
 			return nil, fail(exitUsage, "environment %s has no benchmark with %d agents", b.Environment, agents)
 		}
-		items, err := b.draw(ctx, agents, orders)
+		for _, o := range orders[i] {
+			if err := b.env.Validate(o); err != nil {
+				return nil, fail(exitUsage, "make the set of %d agents: %w", agents, err)
+			}
+		}
+	}
+	if err := reach(); err != nil {
+		return nil, err
+	}
+	var sets []benchSet
+	for i, agents := range b.Agents {
+		items, err := b.draw(ctx, agents, orders[i])
 		if err != nil {
 			return nil, err
 		}
@@ -53,9 +64,6 @@ func (b *bench) drawSets(ctx context.Context) ([]benchSet, error) {
 func (b *bench) draw(ctx context.Context, agents int, orders []env.Order) ([]benchItem, error) {
 	total := 0
 	for _, o := range orders {
-		if err := b.env.Validate(o); err != nil {
-			return nil, fail(exitUsage, "make the set of %d agents: %w", agents, err)
-		}
 		total += o.Samples
 	}
 	m := b.app.meter(fmt.Sprintf("making the set of %d agents", agents))

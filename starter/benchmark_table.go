@@ -119,8 +119,11 @@ func breakdown(w io.Writer, set benchSetResult) error {
 
 // ends says how answers ended and what they have cost.
 func ends(t ask.Tally) string {
-	text := fmt.Sprintf("%d ran into the token limit, %d refused, %d empty; %d prompt and %d answer tokens",
-		t.Truncated, t.Refused, t.Empty, t.PromptTokens, t.CompletionTokens)
+	text := fmt.Sprintf("%d ran into the token limit, %d refused, %d empty", t.Truncated, t.Refused, t.Empty)
+	if t.TooLong > 0 {
+		text += fmt.Sprintf(", %d not asked, as the prompt is too long for the model", t.TooLong)
+	}
+	text += fmt.Sprintf("; %d prompt and %d answer tokens", t.PromptTokens, t.CompletionTokens)
 	if broken := t.SpentTokens - t.PromptTokens - t.CompletionTokens; broken > 0 {
 		text += fmt.Sprintf(", %d more in calls that broke off", broken)
 	}
@@ -135,6 +138,9 @@ func (r benchResult) remarks(w io.Writer) {
 	var notes []string
 	if !r.Complete {
 		notes = append(notes, "Not all tasks are answered: the rates are over those that are.")
+	}
+	if r.Tally.Unsent > 0 {
+		notes = append(notes, fmt.Sprintf("%d answers were asked without what the endpoint does not take: %s.", r.Tally.Unsent, strings.Join(r.Unsent, ", ")))
 	}
 	if slices.ContainsFunc(r.Sets, func(s benchSetResult) bool { return s.Published != nil }) {
 		source := "Rows without > are as printed in " + paper.Source + ", slips included (docs/benchmark.md)"

@@ -45,6 +45,13 @@ func newModel(t *testing.T) *model {
 	t.Helper()
 	m := &model{prompts: map[string]int{}, auth: map[string]bool{}, answer: func(string) (string, string) { return "I do not know.", "stop" }}
 	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.auth[r.Header.Get("Authorization")] = true
+			_, _ = io.WriteString(w, `{"object":"list","data":[]}`)
+			return
+		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return

@@ -67,7 +67,7 @@ The exit code is 1 if the text gives no curriculum.`,
 	}
 	c.Flags().StringVar(&f.spec, "spec", "", "experiment `FILE` that the reply is read for")
 	c.Flags().StringArrayVar(&f.sets, "set", nil, "override a field of the experiment, such as `designer.missing=refuse`; can be repeated")
-	c.Flags().StringVar(&f.finish, "finish-reason", "stop", "`WORD` with which the endpoint says why the reply ended: stop, length, content_filter")
+	c.Flags().StringVar(&f.finish, "finish-reason", "stop", "`WORD` with which the endpoint says why the reply ended, such as stop, length, content_filter or abort")
 	return c
 }
 

@@ -214,7 +214,10 @@ func (a *app) replayEnded(ctx context.Context, result replay.Result, err error) 
 	for _, c := range result.Cells {
 		there, wanted = there+len(c.Draws), wanted+result.N
 	}
-	kept := fmt.Sprintf("%d of %d answers are kept; the same command goes on", there, wanted)
+	kept := "the same command goes on"
+	if wanted > 0 {
+		kept = fmt.Sprintf("%d of %d answers are kept; %s", there, wanted, kept)
+	}
 	if ctx.Err() != nil {
 		a.say("interrupted; %s", kept)
 		return ctx.Err()

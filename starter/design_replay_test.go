@@ -38,6 +38,11 @@ func newParrot(t *testing.T) *parrot {
 		key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		p.mu.Lock()
 		p.keys[key] = true
+		if r.Method == http.MethodGet {
+			p.mu.Unlock()
+			_, _ = io.WriteString(w, `{"object":"list","data":[]}`)
+			return
+		}
 		p.bodies = append(p.bodies, string(body))
 		n := len(p.bodies)
 		p.mu.Unlock()

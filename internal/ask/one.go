@@ -155,7 +155,7 @@ func (r *run) count(i int, a Answer) {
 func (r *run) note(reply endpoint.Reply) {
 	sentences := []string{reply.Learned}
 	if len(reply.Unsent) > 0 {
-		sentences = append(sentences, "not sent, as the endpoint does not take it: "+settings(reply.Unsent))
+		sentences = append(sentences, "not sent, as the endpoint does not take it: "+strings.Join(reply.Unsent, ", "))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,16 +165,4 @@ func (r *run) note(reply endpoint.Reply) {
 			r.watch.Noted(s)
 		}
 	}
-}
-
-// settings names what was not sent. Every item has a seed of its own, so that its
-// value says nothing.
-func settings(unsent []string) string {
-	names := slices.Clone(unsent)
-	for i, n := range names {
-		if strings.HasPrefix(n, "seed ") {
-			names[i] = "seed"
-		}
-	}
-	return strings.Join(names, ", ")
 }

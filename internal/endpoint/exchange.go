@@ -80,7 +80,7 @@ func (x *exchange) do(r *http.Request) {
 	r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
 		WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) },
 	}))
-	resp, err := client.Do(r) //nolint:gosec // the server that settings name
+	resp, err := client.Do(r)
 	if x.sent = sent.Load(); err != nil {
 		x.err = err
 		return

@@ -22,7 +22,10 @@ const (
 	TemperatureOmit = "omit"
 )
 
-const temperature = "temperature"
+const (
+	temperature = "temperature"
+	seed        = "seed"
+)
 
 // form is how questions are put to one model: which of the settings that not every
 // model takes are sent, and in which field the length stands. Neither can be told by a
@@ -37,7 +40,7 @@ func (f form) omits(field string) bool { return slices.Contains(f.omit, field) }
 
 // optional are the settings that some models refuse.
 func (r Request) optional() map[string]any {
-	fields := map[string]any{"seed": r.Seed, temperature: r.Temperature}
+	fields := map[string]any{seed: r.Seed, temperature: r.Temperature}
 	if r.TopP > 0 {
 		fields["top_p"] = r.TopP
 	}
@@ -48,7 +51,11 @@ func (r Request) optional() map[string]any {
 func (f form) unsent(r Request) []string {
 	var names []string
 	for name, value := range r.optional() {
-		if f.omits(name) {
+		switch {
+		case !f.omits(name):
+		case name == seed: // each question has its own
+			names = append(names, name)
+		default:
 			names = append(names, fmt.Sprintf("%s %v", name, value))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -72,15 +73,10 @@ func parse(t testing.TB, text string) any {
 // matters says whether a change at a path may change text, end or tokens of a reply,
 // or refuse it.
 func matters(path string) bool {
-	for _, p := range []string{
+	return slices.Contains([]string{
 		"/choices", "/choices/0", "/choices/0/message", "/choices/0/message/content", "/choices/0/finish_reason",
 		"/usage", "/usage/prompt_tokens", "/usage/completion_tokens",
-	} {
-		if path == p {
-			return true
-		}
-	}
-	return false
+	}, path)
 }
 
 func answering(t *testing.T, body string) (Reply, *Trouble) {
@@ -155,7 +151,7 @@ func TestThoughtsInPartsAreReasoning(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReplies(f *testing.F) {
 	f.Add(0, full)
 	for i, body := range []string{``, `null`, `[]`, `{"choices":[null]}`, `{"choices":[{"message":{"content":[[[]]]}}]}`, "\xef\xbb\xbf{}"} {
 		f.Add(i, body)

@@ -35,16 +35,13 @@ func (c *conversation) ask(ctx context.Context) (spent string, err error) {
 		return trouble
 	}, func(wait time.Duration, t *endpoint.Trouble) {
 		waited = true
-		c.tell(fmt.Sprintf("%s%s: %s", Waiting, wait.Round(time.Second/10), t.Reason))
+		c.tell(fmt.Sprintf("waiting %s: %s", wait.Round(time.Second/10), t.Reason))
 	})
 	if kept != nil {
 		return "", kept
 	}
 	return spent, inDesignersWords(err)
 }
-
-// Waiting begins the notes that say what a designer waits for.
-const Waiting = "waiting "
 
 // inDesignersWords says what the caller may do about trouble. An outage stays one.
 func inDesignersWords(err error) error {

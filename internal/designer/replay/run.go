@@ -47,6 +47,11 @@ type answer struct {
 	transcript experiment.Transcript
 }
 
+// Reached is a designer that can say, at no cost, whether its model is there.
+type Reached interface {
+	Reach(ctx context.Context) error
+}
+
 // Run asks until all is answered, trouble ends it, or the budget has no room for
 // another answer, which stopped says in a sentence. The result holds what there is
 // in any case.
@@ -60,6 +65,9 @@ func (r Runner) Run(ctx context.Context) (result Result, stopped string, err err
 	}
 	open, err := run.resume(ctx)
 	if err != nil {
+		return Result{}, "", err
+	}
+	if err := run.reach(ctx, open); err != nil {
 		return Result{}, "", err
 	}
 	stopped, err = run.all(ctx, open)
@@ -99,6 +107,22 @@ func (r *running) open() error {
 	return nil
 }
 
+// reach finds out whether the models that are still to be asked are there at all.
+func (r *running) reach(ctx context.Context, open []ask) error {
+	asked := make([]bool, len(r.Cells))
+	for _, a := range open {
+		d, ok := r.designers[a.cell].(Reached)
+		if !ok || asked[a.cell] {
+			continue
+		}
+		asked[a.cell] = true
+		if err := d.Reach(ctx); err != nil {
+			return fmt.Errorf("%s: %w", r.Cells[a.cell].Name, err)
+		}
+	}
+	return nil
+}
+
 // resume finds what is answered already and what that used.
 func (r *running) resume(ctx context.Context) (open []ask, err error) {
 	asks, err := r.asks()
@@ -121,8 +145,8 @@ func (r *running) resume(ctx context.Context) (open []ask, err error) {
 			return nil, err
 		}
 		r.keep(a, t)
-		used, money := spent(t)
-		tokens, cost = tokens+int64(used), cost+money
+		used := spent(t)
+		tokens, cost = tokens+int64(used.Tokens), cost+used.Cost
 	}
 	r.tokens = endpoint.NewBudget(r.MaxTokens, tokens)
 	r.money = endpoint.NewBudget(micros(r.MaxCost), micros(cost))
@@ -221,8 +245,8 @@ func (r *running) one(ctx context.Context, a ask) (tokens, money int64, err erro
 	}
 	if done { // it counts like one that was there from the start
 		t, err := r.adopt(ctx, a, m)
-		used, cost := spent(t)
-		return int64(used), micros(cost), err
+		used := spent(t)
+		return int64(used.Tokens), micros(used.Cost), err
 	}
 	return r.ask(h, a) //nolint:contextcheck // the hold's context is ctx, and ends also when the hold is lost
 }
@@ -277,12 +301,13 @@ func (r *running) claimant() artifact.Claimant {
 	return artifact.Claimant{Experiment: r.Experiment, Round: r.Evidence.Round, Work: name, Try: 1, Host: r.Steps.Host, Attempt: name}
 }
 
-func spent(t experiment.Transcript) (tokens int, money float64) {
+// spent is what an answer used. Calls that were not served are none.
+func spent(t experiment.Transcript) designer.Served {
+	var used designer.Served
 	for _, a := range t.Attempts {
-		tokens += a.PromptTokens + a.CompletionTokens
-		money += a.Cost
+		used.Add(a)
 	}
-	return tokens, money
+	return used
 }
 
 func micros(money float64) int64 { return int64(math.Ceil(money * 1e6)) }

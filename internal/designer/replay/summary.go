@@ -105,9 +105,10 @@ func drawOf(a *answer, l letters) Draw {
 	t := a.transcript
 	d := Draw{
 		Seed: a.seed, Step: a.id, Outcome: t.Outcome, Asked: t.Asked, Used: t.Used, Measures: t.Measures,
-		Calls: len(t.Attempts), Model: t.Model,
+		Model: t.Model,
 	}
-	d.Tokens, d.Cost = spent(t)
+	used := spent(t)
+	d.Calls, d.Tokens, d.Cost = used.Calls, used.Tokens, used.Cost
 	if n := len(t.Attempts); n > 0 {
 		d.Server = t.Attempts[n-1].Server
 	}
