@@ -73,7 +73,7 @@ type shown struct {
 	Tags    []string            `json:"tags"`
 	Notes   []remark            `json:"notes"`
 	Events  []activities.Event  `json:"events"`           // what people did, and what befell it
-	Rates   []validation          `json:"rates"`            // on the validation set, oldest first
+	Rates   []validation        `json:"rates"`            // on the validation set, oldest first
 	Status  *workflows.Status   `json:"status,omitempty"` // while it runs
 	Results *experiment.Results `json:"results"`          // null before the first are published
 }
