@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ var prose = strings.Fields("is and or supervises that runs starts to in of needs
 func TestEveryCommandThatIsMentionedExists(t *testing.T) {
 	root := (&app{out: io.Discard, err: io.Discard}).root()
 	check := func(where string, words []string) {
-		if len(words) == 0 || contains(prose, words[0]) {
+		if len(words) == 0 || slices.Contains(prose, words[0]) {
 			return
 		}
 		c := root
@@ -46,7 +47,7 @@ func TestEveryCommandThatIsMentionedExists(t *testing.T) {
 			}
 			c, words = next, words[1:]
 		}
-		if c == root || c.HasSubCommands() && len(words) > 0 && verbLike.MatchString(words[0]) && !contains(prose, words[0]) {
+		if c == root || c.HasSubCommands() && len(words) > 0 && verbLike.MatchString(words[0]) && !slices.Contains(prose, words[0]) {
 			t.Errorf("%s: starter %s: there is no such verb", where, strings.Join(words, " "))
 			return
 		}
@@ -74,15 +75,6 @@ func TestEveryCommandThatIsMentionedExists(t *testing.T) {
 }
 
 var verbLike = regexp.MustCompile(`^[a-z]+$`)
-
-func contains(words []string, word string) bool {
-	for _, w := range words {
-		if w == word {
-			return true
-		}
-	}
-	return false
-}
 
 func child(c *cobra.Command, name string) *cobra.Command {
 	for _, sub := range c.Commands() {
