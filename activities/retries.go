@@ -229,10 +229,10 @@ func (c *count) counted(err error) error {
 
 // reasonOf is why a service did not answer, without naming it again.
 func reasonOf(o *outage.Error) string {
-	if o.Err == nil {
-		return "no answer"
+	if o.Reason == "" && o.Err != nil {
+		return o.Err.Error()
 	}
-	return o.Err.Error()
+	return cmp.Or(o.Reason, "no answer")
 }
 
 func kindOf(app *temporal.ApplicationError) string {

@@ -16,6 +16,7 @@ import (
 	"floe/internal/artifact"
 	"floe/internal/experiment"
 	"floe/internal/report"
+	"floe/workflows"
 )
 
 // textWidth is the width of tables where the terminal's is not known.
@@ -40,6 +41,9 @@ func (a *app) conclude(ctx context.Context, name string, run client.WorkflowRun)
 	}
 	if a.output == "table" {
 		a.next(r, file, a.uiURL(run))
+	}
+	if r.State == workflows.StateUndesigned {
+		return fail(exitUndesigned, "%s: %s; %s", name, r.State, workflows.Undesigned(name))
 	}
 	return nil
 }

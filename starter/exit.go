@@ -11,6 +11,7 @@ import (
 	"floe/internal/artifact/s3"
 	"floe/internal/config"
 	"floe/internal/connect"
+	"floe/internal/outage"
 	"floe/internal/temporalclient"
 )
 
@@ -21,6 +22,7 @@ const (
 	exitUsage       = 2
 	exitNotFound    = 3
 	exitUnreachable = 4
+	exitUndesigned  = 5
 	exitInterrupted = 130
 )
 
@@ -57,7 +59,7 @@ func codeOf(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, &faults):
 		return exitUsage
-	case errors.As(err, &unreachable), errors.As(err, &store), errors.As(err, &noStack),
+	case isOutage(err), errors.As(err, &unreachable), errors.As(err, &store), errors.As(err, &noStack),
 		errors.As(err, &deadline), errors.As(err, &unavailable):
 		return exitUnreachable
 	case errors.As(err, &notFound), errors.Is(err, artifact.ErrNotFound):
@@ -65,4 +67,10 @@ func codeOf(ctx context.Context, err error) int {
 	default:
 		return exitFailed
 	}
+}
+
+// isOutage says whether a service was away when it was needed.
+func isOutage(err error) bool {
+	_, away := outage.As(err)
+	return away
 }

@@ -15,7 +15,7 @@ import (
 // states are those that a list can be filtered by, in the order of a life.
 var states = []string{
 	workflows.StatePreparing, workflows.StateRunning, workflows.StateBenchmarking, workflows.StateWaiting, workflows.StateAttention, workflows.StatePaused,
-	workflows.StateCancelling, workflows.StateDone, workflows.StateStopped, workflows.StateFailed, workflows.StateCancelled,
+	workflows.StateCancelling, workflows.StateOutage, workflows.StateDone, workflows.StateUndesigned, workflows.StateStopped, workflows.StateFailed, workflows.StateCancelled,
 }
 
 // ended are the states that only the server knows of.

@@ -75,7 +75,7 @@ func (a *app) again(ctx context.Context, first, second string) (experiment.Spec,
 	if err != nil {
 		return old, nil, err
 	}
-	if r.State != workflows.StateDone {
+	if !workflows.Finished(r.State) {
 		return old, nil, fail(exitFailed, "experiment %s is not done (%s): there is nothing to compare with yet", first, r.State)
 	}
 	src, err := config.Marshal(old)

@@ -153,11 +153,17 @@ func (a *app) retryEnded(ctx context.Context, c client.Client, status enumspb.Wo
 		if err != nil {
 			return err
 		}
-		if state != workflows.StateStopped && missing == 0 {
+		if state == workflows.StateUndesigned && r.from == "" {
+			r.from = "design" // equal designs would be found done
+		}
+		if state != workflows.StateStopped && state != workflows.StateUndesigned && missing == 0 {
 			return fail(exitFailed, "%s is %s; there is nothing to retry (starter fork or starter rerun make another experiment)", old.Name, state)
 		}
 	}
 	round := min(len(kept.refs.Rounds), old.Rounds-1)
+	if state == workflows.StateUndesigned {
+		round = 0
+	}
 	if r.round != nil {
 		round = *r.round
 	}

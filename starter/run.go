@@ -263,7 +263,7 @@ func (a *app) launch(ctx context.Context, c client.Client, in workflows.Experime
 		return nil, err
 	}
 	opts := startOptions(in, tags)
-	if after == workflows.StateStopped || after == workflows.StateDone {
+	if after == workflows.StateStopped || workflows.Finished(after) {
 		opts.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
 	return c.ExecuteWorkflow(ctx, opts, workflows.Experiment, in)

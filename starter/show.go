@@ -125,6 +125,8 @@ func (s shown) headline() string {
 		return fmt.Sprintf("%s: %s; %s", s.Name, s.State, strings.Join(s.Left, "; "))
 	case s.Status != nil && s.Status.Waits():
 		return fmt.Sprintf("%s: %s; %s: %s", s.Name, s.State, s.Status.Position(), s.Status.Waiting.Reason)
+	case s.State == workflows.StateUndesigned:
+		return fmt.Sprintf("%s: %s; %s", s.Name, s.State, workflows.Undesigned(s.Name))
 	case s.Status != nil && s.State != workflows.StateDone:
 		return fmt.Sprintf("%s: %s; %s", s.Name, s.State, s.Status.Line())
 	}
@@ -205,7 +207,7 @@ func (a *app) look(ctx context.Context, name string) (shown, error) {
 		if s.Results == nil {
 			return s, notThere(name)
 		}
-		if !slices.Contains([]string{workflows.StateDone, workflows.StateStopped, workflows.StateFailed, workflows.StateCancelled}, s.State) {
+		if !slices.Contains([]string{workflows.StateDone, workflows.StateUndesigned, workflows.StateStopped, workflows.StateFailed, workflows.StateCancelled}, s.State) {
 			s.State = stateLost
 		}
 		return s, nil

@@ -143,7 +143,9 @@ func (v *view) bar(s workflows.Status) string {
 	switch s.State {
 	case workflows.StateDone:
 		return v.paint("32", "  done") + v.paint("2", elapsed)
-	case workflows.StatePaused, workflows.StateCancelling:
+	case workflows.StateUndesigned:
+		return v.paint("31", cut("  "+s.State+": "+s.Line(), room)) + v.paint("2", elapsed)
+	case workflows.StatePaused, workflows.StateCancelling, workflows.StateOutage:
 		return v.paint("33", cut("  "+s.Line(), room)) + v.paint("2", elapsed)
 	}
 	p := s.Progress
@@ -197,7 +199,7 @@ func (v *view) lines(s workflows.Status) {
 	if p.Total > 0 {
 		tenth = 10 * p.Done / p.Total
 	}
-	if tenth > v.tenth && p.Step != "" && s.State != workflows.StateDone {
+	if tenth > v.tenth && p.Step != "" && !workflows.Finished(s.State) {
 		fmt.Fprintf(v.w, "%s: %s %d %% %s\n", s.Position(), p.Step, 10*tenth, p.Note)
 		v.tenth = tenth
 	}

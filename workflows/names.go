@@ -54,7 +54,7 @@ const (
 	StateOutage       = "waiting for service"  // that does not answer; it goes on by itself
 	StateBenchmarking = "benchmarking"
 	StateDone         = "done"
-	StateUndesigned   = "done, not designed" // ran to its end, but no design of its designer could be used
+	StateUndesigned   = "done without designs" // ran to its end, but no design of its designer could be used
 	StateAttention    = "needs attention"    // a step failed for good; somebody decides
 	StatePaused       = "paused"
 	StateStopped      = "stopped" // ended early on purpose, with its report

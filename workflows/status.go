@@ -168,14 +168,12 @@ func (s Status) undesigned() string {
 	if len(designs) == 0 || slices.ContainsFunc(designs, func(r RoundFigures) bool { return r.Outcome != Fallback }) {
 		return ""
 	}
-	return fmt.Sprintf("no design could be used in %s: round 0's curriculum was trained on throughout; starter transcript show %s says why", rounds(len(designs)), s.Name)
+	return Undesigned(s.Name)
 }
 
-func rounds(n int) string {
-	if n == 1 {
-		return "1 round"
-	}
-	return fmt.Sprintf("%d rounds", n)
+// Undesigned says what is wrong with an experiment in StateUndesigned, and what to do.
+func Undesigned(name string) string {
+	return fmt.Sprintf("no design could be used: round 0's curriculum stayed to the end; starter transcript show %[1]s says why; mend the designer, then starter retry %[1]s", name)
 }
 
 // Fallback is the outcome of a design of which nothing could be used.

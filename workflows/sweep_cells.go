@@ -196,6 +196,8 @@ func (s *sweepRun) closed(c *sweep.Cell, state string, err error) {
 	switch {
 	case err == nil && state == StateStopped:
 		c.State = sweep.Stopped
+	case err == nil && state == StateUndesigned:
+		c.State = sweep.Done // and the cell has said why
 	case err == nil:
 		c.State, c.Cause = sweep.Done, ""
 	case temporal.IsCanceledError(err):

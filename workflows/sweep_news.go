@@ -40,7 +40,7 @@ func (s *sweepRun) take(i int, found activities.CellFound) {
 		s.fresh = true
 	}
 	switch {
-	case found.State == sweep.Done || found.State == sweep.Running:
+	case found.State == sweep.Running, found.State == sweep.Done && found.Cause == "":
 		c.Cause = ""
 	case found.Cause != "" || found.State != c.State: // a look from outside does not see causes
 		c.Cause = s.cause(found)

@@ -15,7 +15,8 @@ import (
 // Error is the error of a call that its service did not serve.
 type Error struct {
 	Service string        // who did not answer, as people know it: "S3 at http://...", "Slurm", "the disk of host7"
-	Err     error         // why, such as a refused connection
+	Err     error         // what failed
+	Reason  string        // why, in a few words; empty: as Err says
 	After   time.Duration // when the service wants to be asked again; 0 if it did not say
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"floe/internal/artifact"
+	"floe/internal/outage"
 )
 
 var errNoS3 = errors.New("what answers there is no S3 server")
@@ -37,11 +38,16 @@ func (s *Store) failed(ctx context.Context, doing, key string, err error) error 
 	if isFull(err) {
 		cause = errors.Join(artifact.ErrFull, cause)
 	}
-	said := &opError{fmt.Sprintf("%s %s: %s", doing, s.URL(key), s.why(ctx, err)), cause}
+	why := s.why(ctx, err)
+	said := &opError{fmt.Sprintf("%s %s: %s", doing, s.URL(key), why), cause}
 	if ctx.Err() != nil { // whatever broke because of it
 		return said
 	}
-	return s.mark(err, said)
+	marked := s.mark(err, said)
+	if o, away := outage.As(marked); away {
+		o.Reason = why
+	}
+	return marked
 }
 
 // ended makes sure that errors.Is finds the end of the context, whatever broke
