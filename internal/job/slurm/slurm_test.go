@@ -71,7 +71,9 @@ func stranger(t *testing.T, root, name string) (runs func() bool) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	state := func(id string) string { return run("squeue", "--noheader", "--states=all", "--jobs="+id, "--format=%T") }
+	state := func(id string) string {
+		return run("squeue", "--noheader", "--states=all", "--jobs="+id, "--format=%T")
+	}
 	ours := strconv.Itoa(numberOf(t, open(t, root), name))
 	run("scancel", "--signal=KILL", "--full", ours)
 	until(t, "the end of the job", func() bool { return state(ours) != "RUNNING" && state(ours) != "COMPLETING" })
