@@ -28,6 +28,7 @@ type fields struct {
 	user     string // "ann(1000)"
 	uid      string
 	digest   string // of its spec, in its comment; empty: none of ours, or none is shown
+	log      string // where it prints to: for ours, the folder of its record
 	since    time.Time
 	restarts int
 }
@@ -35,6 +36,7 @@ type fields struct {
 var (
 	field = regexp.MustCompile(`(?:^|\s)(JobState|Reason|Restarts|ExitCode|SubmitTime|StartTime|EndTime|BatchHost|UserId)=(\S*)`)
 	named = regexp.MustCompile(`(?:^|\s)JobName=(.*?) UserId=`) // a name may have blanks
+	logs  = regexp.MustCompile(`\sStdOut=(.*?)(?:\s+\w+=|\s*$)`)
 	noted = regexp.MustCompile(`\sComment=` + comment(`(\S+)`))
 )
 
@@ -56,22 +58,26 @@ func parse(out string) (fields, error) {
 	if m := noted.FindStringSubmatch(rest); m != nil {
 		f.digest = m[1]
 	}
+	if m := logs.FindStringSubmatch(rest); m != nil {
+		f.log = m[1]
+	}
 	f.user, f.since = f.of["UserId"], clock(f.of["SubmitTime"])
 	_, f.uid, _ = strings.Cut(strings.TrimSuffix(f.user, ")"), "(") // names come and go with a directory service
 	f.restarts, _ = strconv.Atoi(f.of["Restarts"])                  // none: 0
 	return f, nil
 }
 
-// is says whether the job that Slurm shows is the one that was submitted. Another
-// submission time without another restart is another job.
-func (s submitted) is(name, digest string, f fields) bool {
+// is says whether the job that Slurm shows is the one that was submitted, with this spec
+// and to print to this log. A requeue renews the time of submission, and counts as a
+// restart only once the job has left its node; other jobs do not print to our log.
+func (s submitted) is(name, digest, log string, f fields) bool {
 	switch {
 	case f.name != name, f.digest != "" && f.digest != digest, s.UID != "" && f.uid != s.UID:
 		return false
 	case s.Since.IsZero(), f.since.IsZero(), f.since.Equal(s.Since):
 		return true
 	}
-	return f.since.After(s.Since) && f.restarts > s.Restarts
+	return f.since.After(s.Since) && (f.restarts > s.Restarts || f.log == log)
 }
 
 // seen is what is known once Slurm has shown it.

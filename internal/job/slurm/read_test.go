@@ -86,6 +86,8 @@ func TestANumberIsAJobOnlyWithItsNameUserAndTimeOfSubmission(t *testing.T) {
 		"its user's name is not known":  {seen, line("train-1-a1", "nobody(1000)", "1764447999", ours, 1), true},
 		"no comment is shown":           {seen, line("train-1-a1", "ann(1000)", "1764447999", "", 1), true},
 		"requeued":                      {seen, line("train-1-a1", "ann(1000)", "1764448500", ours, 2), true},
+		"leaves its node for a requeue": {seen, line("train-1-a1", "ann(1000)", "1764448500", ours+" StdErr=/a b/log StdIn=/dev/null StdOut=/a b/log Power=", 1), true},
+		"the same elsewhere":            {seen, line("train-1-a1", "ann(1000)", "1764448500", ours+" StdErr=/a b/log StdIn=/dev/null StdOut=/other/log Power=", 1), false},
 		"another name":                  {fresh, line("my-other-project", "ann(1000)", "1764447999", "", 0), false},
 		"a name that tries to look so":  {fresh, line("x JobName=train-1-a1", "ann(1000)", "1764447999", ours, 0), false},
 		"another spec":                  {fresh, line("train-1-a1", "ann(1000)", "1764447999", "Comment="+comment(job.Digest(nil)), 0), false},
@@ -97,7 +99,7 @@ func TestANumberIsAJobOnlyWithItsNameUserAndTimeOfSubmission(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.was.is("train-1-a1", digest, f); got != c.want {
+		if got := c.was.is("train-1-a1", digest, "/a b/log", f); got != c.want {
 			t.Errorf("%s: ours: %t; want %t", what, got, c.want)
 		}
 	}

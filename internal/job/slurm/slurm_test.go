@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +57,38 @@ func TestBackend(t *testing.T) {
 				t.Fatalf("requeue %s: %v\n%s", number, err, out)
 			}
 		},
+		Stranger: func(t *testing.T, name string) func() bool { return stranger(t, root, name) },
 	})
+}
+
+// stranger ends a job of a real Slurm, and has its record name another one's number.
+func stranger(t *testing.T, root, name string) (runs func() bool) {
+	t.Helper()
+	run := func(command string, args ...string) string {
+		out, err := exec.CommandContext(context.WithoutCancel(t.Context()), command, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %q: %v\n%s", command, args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	state := func(id string) string {
+		return run("squeue", "--noheader", "--states=all", "--jobs="+id, "--format=%T")
+	}
+	ours := strconv.Itoa(numberOf(t, open(t, root), name))
+	run("scancel", "--signal=KILL", "--full", ours)
+	until(t, "the end of the job", func() bool { return state(ours) != "RUNNING" && state(ours) != "COMPLETING" })
+	other := run("sbatch", "--parsable", "--job-name=my-other-project", "--output=/dev/null", "--wrap=sleep 1000")
+	t.Cleanup(func() { run("scancel", other) })
+	until(t, "the other job", func() bool { return state(other) == "RUNNING" })
+	record := filepath.Join(root, name, "submitted.json")
+	body, err := os.ReadFile(record)
+	if err == nil {
+		err = os.WriteFile(record, []byte(strings.Replace(string(body), `"id":`+ours, `"id":`+other, 1)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() bool { return state(other) == "RUNNING" }
 }
 
 func TestBackendAgainstAStandIn(t *testing.T) {

@@ -56,7 +56,7 @@ func (b *Backend) ask(ctx context.Context, rec record.Record, digest string, was
 	if err != nil {
 		return job.Status{}, err
 	}
-	if !was.is(rec.Name, digest, f) {
+	if !was.is(rec.Name, digest, rec.Path(fileLog), f) {
 		return b.gone(ctx, rec, was, fmt.Sprintf("Slurm's number %d now belongs to the job %q of %s", was.ID, f.name, f.user))
 	}
 	if seen := was.seen(f); seen != was {

@@ -23,6 +23,7 @@ type keeper struct {
 	mu    sync.Mutex // held while it loads: all who miss the model wait for that
 	loads int
 	vain  int // loads since it last answered
+	over  bool
 }
 
 func newKeeper(s *server, name string, c serve.Checkpoint) *keeper {
@@ -46,10 +47,20 @@ func (k *keeper) Served() {
 	k.vain = 0
 }
 
+// end has nothing loaded any more: the use is over, and its place another's.
+func (k *keeper) end() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.over = true
+}
+
 // Restore implements endpoint.Keeper.
 func (k *keeper) Restore(ctx context.Context, loads int) *endpoint.Trouble {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.over {
+		return &endpoint.Trouble{Final: true, Reason: fmt.Sprintf("server %s has no model %s, which was let go", k.server.name, k.c.Name())}
+	}
 	if k.loads != loads {
 		return nil // another question had it loaded since
 	}

@@ -141,7 +141,12 @@ func (p *Pool) Use(ctx context.Context, w Want, report func(note string)) (*Use,
 	}
 	return &Use{
 		Endpoint: served.Endpoint, Model: served.Model, Prices: prices, Server: s.Describe(ctx),
-		done: func(stop bool) { p.letGo(s, place, stop) }, //nolint:contextcheck // as above
+		done: func(stop bool) { //nolint:contextcheck // as above
+			if k, ok := served.Endpoint.Keeper.(*keeper); ok {
+				k.end()
+			}
+			p.letGo(s, place, stop)
+		},
 	}, nil
 }
 
