@@ -91,7 +91,7 @@ step is durable: kill anything, start it again, and the run goes on.
 
 Exit codes: 0 done; 1 it failed, or needs attention; 2 wrong usage or invalid input;
 3 no such experiment, sweep or artifact; 4 a server or worker cannot be reached;
-5 done without designs, 130 interrupted (docs/exit-codes.md).`,
+5 done, but without designs; 130 interrupted (docs/exit-codes.md).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
