@@ -96,8 +96,14 @@ func agree(m artifact.Manifest, found job.Manifest) error {
 // others wait. Copies that nobody has fetched for a week are removed from folder.
 // Report gets sentences now and then; it may be nil.
 //
-// A *artifact.CorruptError is damage in the store, which no retry mends.
+// A *artifact.CorruptError is damage in the store, which no retry mends; a disk that is
+// full or away is an outage.
 func Fetch(ctx context.Context, steps artifact.Steps, m artifact.Manifest, folder string, part Part, report func(note string)) (Copy, error) {
+	c, err := fetch(ctx, steps, m, folder, part, report)
+	return c, files.Outage(folder, err)
+}
+
+func fetch(ctx context.Context, steps artifact.Steps, m artifact.Manifest, folder string, part Part, report func(note string)) (Copy, error) {
 	if report == nil {
 		report = func(string) {}
 	}
