@@ -36,9 +36,9 @@ func (c *course) pause(a *Attempt) time.Duration {
 	case job.Busy:
 		n = c.history.busy(c.Work)
 	case job.Failed:
-		n = c.history.failures(c.Work)
+		n = c.history.since(a.Job, c.Work, job.Failed)
 	case job.Interrupted:
-		n = c.history.interruptions(a.Job, c.Work)
+		n = c.history.since(a.Job, c.Work, job.Interrupted)
 	default:
 	}
 	if n == 0 {
@@ -57,11 +57,11 @@ func (c *course) within(a *Attempt) error {
 	case job.Hopeless:
 		return ended(true, "attempt %d: %s", a.Number, a.Reason)
 	case job.Failed:
-		if n := c.history.failures(c.Work); n >= c.Attempts {
-			return ended(false, "failed %s; attempt %d: %s", times(n), a.Number, a.Reason)
+		if n := c.history.since(a.Job, c.Work, job.Failed); n >= c.Attempts {
+			return ended(false, "failed %s without a newer checkpoint than that of step %d; attempt %d: %s", times(n), a.Steps, a.Number, a.Reason)
 		}
 	case job.Interrupted:
-		if n := c.history.interruptions(a.Job, c.Work); n > c.Resumes {
+		if n := c.history.since(a.Job, c.Work, job.Interrupted); n > c.Resumes {
 			return ended(false, "interrupted %s without a newer checkpoint than that of step %d; attempt %d: %s", times(n), a.Steps, a.Number, a.Reason)
 		}
 	case job.Busy:

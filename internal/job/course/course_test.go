@@ -86,6 +86,15 @@ func TestInterruptionsWithoutNewCheckpointsAreBounded(t *testing.T) {
 	}
 }
 
+func TestANewerCheckpointStartsTheCountOfFailuresAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", `case $FLOE_ATTEMPT in 1|3) exit 70;; 2) `+askedToStop+`;; esac`)
+	w.Attempts = 2
+	if h := w.succeed(); outcomes(h) != "failed interrupted failed success" {
+		t.Errorf("outcomes %s; want two failures, one on each side of a checkpoint", outcomes(h))
+	}
+}
+
 func TestFailuresAreBoundedForEachWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", `[ "$FLOE_ATTEMPT" -gt 5 ] || exit 70`)
@@ -93,7 +102,7 @@ func TestFailuresAreBoundedForEachWork(t *testing.T) {
 	if e.Final || e.Outcome != job.Failed || outcomes(h) != "failed failed failed" {
 		t.Errorf("%v (final: %t), %s; want three failures", e, e.Final, outcomes(h))
 	}
-	if !strings.Contains(e.Error(), "failed 3 times; attempt 3: exit code 70") {
+	if !strings.Contains(e.Error(), "failed 3 times without a newer checkpoint than that of step 0; attempt 3: exit code 70") {
 		t.Errorf("the error says %q", e)
 	}
 	// The same work again, as when its answer got lost, starts nothing.

@@ -35,20 +35,10 @@ func (h History) GPUTime(now time.Time) time.Duration {
 	return sum
 }
 
-// failures of a work.
-func (h History) failures(work string) int {
-	n := 0
-	for _, a := range h.Attempts {
-		if a.Work == work && a.Outcome == job.Failed {
-			n++
-		}
-	}
-	return n
-}
-
-// interruptions of a work since the newest checkpoint of its job got newer, or
-// since its checkpoints moved to another machine.
-func (h History) interruptions(name, work string) int {
+// since counts the attempts of a work with an outcome since the newest checkpoint of its
+// job got newer, or since its checkpoints moved to another machine. An interruption that
+// left a newer checkpoint is not counted itself; a failure is the first again.
+func (h History) since(name, work string, outcome job.Outcome) int {
 	n, newest, host := 0, 0, ""
 	for _, a := range h.Attempts {
 		if a.Job != name || a.Outcome == "" {
@@ -57,9 +47,11 @@ func (h History) interruptions(name, work string) int {
 		if a.Host != host {
 			newest, host = 0, a.Host
 		}
-		if a.Steps > newest {
+		newer := a.Steps > newest
+		if newer {
 			n, newest = 0, a.Steps
-		} else if a.Work == work && a.Outcome == job.Interrupted {
+		}
+		if a.Work == work && a.Outcome == outcome && (!newer || outcome == job.Failed) {
 			n++
 		}
 	}
