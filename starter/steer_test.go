@@ -22,6 +22,7 @@ import (
 
 	"floe/activities"
 	"floe/internal/connect"
+	"floe/internal/devtest/binaries"
 	"floe/internal/stack"
 	"floe/workflows"
 )
@@ -99,6 +100,7 @@ func designedBy(url string) []string {
 }
 
 func TestAFailureWaitsForADecision(t *testing.T) {
+	t.Parallel()
 	m := boot(t, "OPENAI_API_KEY=sk-wrong")
 	spec := specFile(t, small)
 	_, errOut, code := m.starter(append([]string{"run", spec}, designedBy(chat(t, refuses))...)...)
@@ -151,6 +153,7 @@ func TestAFailureWaitsForADecision(t *testing.T) {
 }
 
 func TestARetryBringsBackWhatHasEnded(t *testing.T) {
+	t.Parallel()
 	m := boot(t, "OPENAI_API_KEY=sk-wrong")
 	c := m.dial()
 	spec := specFile(t, small)
@@ -189,6 +192,7 @@ func TestARetryBringsBackWhatHasEnded(t *testing.T) {
 }
 
 func TestPauseResumeAndStop(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	spec := specFile(t, strings.Replace(small, "epochs: 2", "epochs: 20", 1))
 	m.must("run", spec, "--detach")
@@ -224,7 +228,8 @@ func TestPauseResumeAndStop(t *testing.T) {
 
 // TestCancelInEveryPhase cancels in each phase of an experiment. Afterwards the
 // worker has nothing left to do: it takes up the next experiment.
-func TestCancelInEveryPhase(t *testing.T) {
+func TestCancelInEveryPhase(t *testing.T) { //nolint:tparallel // its parts go one after the other on one machine
+	t.Parallel()
 	hangs := make(chan struct{})
 	defer close(hangs)
 	silent := chat(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -325,7 +330,8 @@ func (m *machine) gone(name string) {
 
 // TestCancelWhileNobodyWorks cancels an experiment that no worker has taken up.
 func TestCancelWhileNobodyWorks(t *testing.T) {
-	m := boot(t)
+	t.Parallel()
+	m := boot(t, impatient...)
 	worker := m.child("worker")
 	if err := syscall.Kill(worker, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -348,6 +354,7 @@ func TestCancelWhileNobodyWorks(t *testing.T) {
 
 // TestCancelDuringAnUpload holds up the upload of a trained policy.
 func TestCancelDuringAnUpload(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	info, err := stack.Read(m.data)
 	if err != nil {
@@ -383,7 +390,7 @@ func TestCancelDuringAnUpload(t *testing.T) {
 	}()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	w := exec.CommandContext(ctx, filepath.Join(programs, "worker"), "--data", m.data, "--s3-endpoint", door, "--bucket", info.Bucket)
+	w := exec.CommandContext(ctx, program(t, binaries.Worker), "--data", m.data, "--s3-endpoint", door, "--bucket", info.Bucket)
 	w.Env = append(os.Environ(), "AWS_SHARED_CREDENTIALS_FILE="+info.Credentials, "AWS_REGION="+info.Region)
 	w.Stderr = m.log
 	w.Cancel = func() error { return w.Process.Signal(os.Interrupt) }
@@ -402,6 +409,7 @@ func TestCancelDuringAnUpload(t *testing.T) {
 }
 
 func TestTagsNotesAndFilters(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	spec := specFile(t, small)
 	m.must("run", spec)

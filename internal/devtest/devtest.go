@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"floe/internal/artifact/s3"
+	"floe/internal/devtest/binaries"
 	"floe/internal/stack"
 )
 
@@ -47,11 +48,11 @@ func Start(t testing.TB) *Stack {
 }
 
 func (s *Stack) start(temporal, ui, s3 string) error {
-	binary, err := Build()
+	programs, err := binaries.Build(binaries.Devstack)
 	if err != nil {
 		return err
 	}
-	s.p, err = launch(binary, "--data", s.Dir, "--temporal-port", temporal, "--ui-port", ui, "--s3-port", s3)
+	s.p, err = launch(filepath.Join(programs, binaries.Devstack), "--data", s.Dir, "--temporal-port", temporal, "--ui-port", ui, "--s3-port", s3)
 	if err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func startShared() (*Stack, error) {
 // Run runs the tests of a package and stops the stack they shared.
 func Run(m *testing.M) (exitCode int) {
 	shared.usable = true
-	exitCode = m.Run()
+	exitCode = binaries.Run(m)
 	if shared.stack == nil {
 		return exitCode
 	}

@@ -1,4 +1,4 @@
-package devtest
+package binaries
 
 import (
 	"context"
@@ -19,18 +19,14 @@ const EnvBinary = "FLOE_DEVSTACK"
 // buildTimeout is for a cold cache: the Temporal server is large.
 const buildTimeout = 20 * time.Minute
 
-// Build returns the path of a devstack made from the sources beside this module.
+// Devstack returns the path of a devstack made from the sources beside this module.
 // It compiles only if a source is newer than the program, and once however many
 // test programs ask at the same time.
-func Build() (string, error) {
+func (c *Checkout) Devstack() (string, error) {
 	if binary := os.Getenv(EnvBinary); binary != "" {
 		return binary, nil
 	}
-	root, err := repository()
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(root, "bin")
+	bin := filepath.Join(c.root, "bin")
 	if err := os.MkdirAll(bin, 0o750); err != nil {
 		return "", fmt.Errorf("build devstack: %w", err)
 	}
@@ -39,28 +35,14 @@ func Build() (string, error) {
 		return "", fmt.Errorf("build devstack: %w", err)
 	}
 	defer unlock()
-	binary, sources := filepath.Join(bin, "devstack"), filepath.Join(root, "devstack")
+	binary, sources := filepath.Join(bin, "devstack"), filepath.Join(c.root, "devstack")
+	if err := c.seen.tree(sources); err != nil {
+		return "", fmt.Errorf("build devstack: %w", err)
+	}
 	if fresh, err := upToDate(binary, sources); fresh || err != nil {
 		return binary, err
 	}
-	return binary, compile(sources, binary)
-}
-
-// repository is the folder that holds this module and devstack's, at or above
-// the folder of the test.
-func repository() (string, error) {
-	here, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("find devstack: %w", err)
-	}
-	for dir := here; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "devstack", "go.mod")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("find devstack: no folder devstack in %s or above", here)
-		}
-	}
+	return binary, compileDevstack(sources, binary)
 }
 
 // lock waits for a lock that the kernel gives back however its holder ends.
@@ -107,9 +89,9 @@ func upToDate(binary, sources string) (bool, error) {
 	return fresh, err
 }
 
-// compile builds beside the program and renames, so that nobody ever starts half
-// of one.
-func compile(sources, binary string) error {
+// compileDevstack builds beside the program and renames, so that half a program is
+// never started.
+func compileDevstack(sources, binary string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
 	began := time.Now()

@@ -1,4 +1,4 @@
-package devtest_test
+package binaries_test
 
 import (
 	"os"
@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"floe/internal/devtest"
+	"floe/internal/devtest/binaries"
 )
 
 // repository makes a tree with a small program in devstack's place.
-func repository(t *testing.T) (sources string) {
+func repository(t *testing.T) (c *binaries.Checkout, sources string) {
 	t.Helper()
-	t.Setenv(devtest.EnvBinary, "")
+	t.Setenv(binaries.EnvBinary, "")
 	root := t.TempDir()
 	sources = filepath.Join(root, "devstack")
 	deep := filepath.Join(root, "internal", "some")
@@ -26,8 +26,11 @@ func repository(t *testing.T) (sources string) {
 	}
 	write(t, filepath.Join(sources, "go.mod"), "module small\n\ngo 1.26\n")
 	write(t, filepath.Join(sources, "main.go"), "package main\n\nfunc main() { println(\"one\") }\n")
-	t.Chdir(deep)
-	return sources
+	c, err := binaries.At(deep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, sources
 }
 
 func write(t *testing.T, file, content string) {
@@ -37,9 +40,9 @@ func write(t *testing.T, file, content string) {
 	}
 }
 
-func build(t *testing.T) (binary, says string, at time.Time) {
+func build(t *testing.T, c *binaries.Checkout) (binary, says string, at time.Time) {
 	t.Helper()
-	binary, err := devtest.Build()
+	binary, err := c.Devstack()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,52 +58,51 @@ func build(t *testing.T) (binary, says string, at time.Time) {
 }
 
 func TestDevstackIsBuiltWhenItsSourcesChange(t *testing.T) {
-	sources := repository(t)
-	binary, says, first := build(t)
+	c, sources := repository(t)
+	binary, says, first := build(t, c)
 	if filepath.Base(filepath.Dir(binary)) != "bin" || says != "one" {
 		t.Errorf("built %s, which says %q", binary, says)
 	}
 	write(t, filepath.Join(sources, "main_test.go"), "package main\n")
-	if _, _, again := build(t); !again.Equal(first) {
+	if _, _, again := build(t, c); !again.Equal(first) {
 		t.Error("built again although nothing but a test changed")
 	}
 	write(t, filepath.Join(sources, "main.go"), "package main\n\nfunc main() { println(\"two\") }\n")
-	if _, says, _ := build(t); says != "two" {
+	if _, says, _ := build(t, c); says != "two" {
 		t.Errorf("after a change it says %q", says)
 	}
 	write(t, filepath.Join(sources, "main.go"), "package main\n\nfunc main() { broken }\n")
-	if _, err := devtest.Build(); err == nil || !strings.Contains(err.Error(), "broken") {
+	if _, err := c.Devstack(); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("got %v; want what the compiler said", err)
 	}
 }
 
 func TestManyBuildersDoNotGetInEachOthersWay(t *testing.T) {
-	repository(t)
+	c, _ := repository(t)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			if _, err := devtest.Build(); err != nil {
+			if _, err := c.Devstack(); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	if _, says, _ := build(t); says != "one" {
+	if _, says, _ := build(t, c); says != "one" {
 		t.Errorf("it says %q", says)
 	}
 }
 
 func TestABuiltDevstackCanBeNamed(t *testing.T) {
-	t.Setenv(devtest.EnvBinary, "/opt/devstack")
-	if binary, err := devtest.Build(); err != nil || binary != "/opt/devstack" {
+	c, _ := repository(t)
+	t.Setenv(binaries.EnvBinary, "/opt/devstack")
+	if binary, err := c.Devstack(); err != nil || binary != "/opt/devstack" {
 		t.Errorf("got %q, %v", binary, err)
 	}
 }
 
 func TestWithoutSourcesTheFolderIsNamed(t *testing.T) {
-	t.Setenv(devtest.EnvBinary, "")
-	t.Chdir(t.TempDir())
-	if _, err := devtest.Build(); err == nil || !strings.Contains(err.Error(), "no folder devstack in") {
+	if _, err := binaries.At(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no folder devstack in") {
 		t.Errorf("got %v", err)
 	}
 }
