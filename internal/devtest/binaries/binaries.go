@@ -19,6 +19,9 @@ import (
 	"sync"
 )
 
+// EnvDevstack names a devstack that is built already; it is used as it is.
+const EnvDevstack = "FLOE_DEVSTACK"
+
 // Names of programs.
 const (
 	Worker   = "worker"
@@ -110,7 +113,7 @@ func (c *Checkout) buildMissing(dir string, names []string) {
 		switch _, done := c.built[name]; {
 		case done:
 		case name == Devstack:
-			c.built[name] = c.linkDevstack(dir)
+			c.built[name] = c.devstack(dir)
 		case name == Trainer: // its jobs run wherever a scheduler puts them
 			c.built[name] = c.compile(dir, []string{name}, "CGO_ENABLED=0")
 		default:
@@ -126,8 +129,7 @@ func (c *Checkout) buildMissing(dir string, names []string) {
 	}
 }
 
-// compile builds programs of the main module. The go command leaves alone what is
-// up to date, and renames what is not into its place.
+// compile builds programs of the main module.
 func (c *Checkout) compile(dir string, names []string, env ...string) error {
 	var paths []string
 	for _, name := range names {
@@ -137,40 +139,62 @@ func (c *Checkout) compile(dir string, names []string, env ...string) error {
 		}
 		paths = append(paths, path)
 	}
+	return c.build(c.root, dir, names, paths, env...)
+}
+
+// devstack builds the one of this checkout, unless the environment names one.
+func (c *Checkout) devstack(dir string) error {
+	file := filepath.Join(dir, Devstack)
+	named := os.Getenv(EnvDevstack)
+	if info, err := os.Lstat(file); err == nil && (named != "" || !info.Mode().IsRegular()) {
+		if err := os.Remove(file); err != nil {
+			return fmt.Errorf("build devstack: %w", err)
+		}
+	}
+	if named == "" {
+		return c.build(filepath.Join(c.root, "devstack"), dir, []string{Devstack}, []string{"."})
+	}
+	if err := os.Symlink(named, file); err != nil {
+		return fmt.Errorf("link %s: %w", EnvDevstack, err)
+	}
+	return c.seen.file(file) // by way of the link the test cache sees a program outside the checkout, too
+}
+
+// build compiles packages of a module. The go command leaves alone what is up to
+// date, and renames what is not into its place.
+func (c *Checkout) build(module, dir string, names, paths []string, env ...string) error {
 	unlock, err := lock(filepath.Join(dir, ".lock"))
 	if err != nil {
 		return fmt.Errorf("build programs: %w", err)
 	}
 	defer unlock()
-	if err := c.seen.ofModule(c.root, paths); err != nil {
+	if err := c.seen.ofPackages(module, paths); err != nil {
 		return fmt.Errorf("build programs: %w", err)
 	}
+	defer keepTimes(dir, names)()
 	build := exec.Command("go", append([]string{"build", "-o", dir + string(filepath.Separator)}, paths...)...) //nolint:gosec // our own packages
-	build.Dir, build.Env = c.root, append(os.Environ(), env...)
+	build.Dir, build.Env = module, append(os.Environ(), env...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", strings.Join(names, ", "), err, out)
 	}
 	return nil
 }
 
-// linkDevstack puts devstack beside the others, which look for it there.
-func (c *Checkout) linkDevstack(dir string) error {
-	binary, err := c.Devstack()
-	if err != nil {
-		return err
-	}
-	unlock, err := lock(filepath.Join(dir, ".lock"))
-	if err != nil {
-		return fmt.Errorf("link devstack: %w", err)
-	}
-	defer unlock()
-	link := filepath.Join(dir, Devstack)
-	if to, err := os.Readlink(link); err != nil || to != binary {
-		_ = os.Remove(link) // that it is not there is no error
-		if err := os.Symlink(binary, link); err != nil {
-			return fmt.Errorf("link devstack: %w", err)
+// keepTimes gives programs that a build has only touched their times back: to the
+// test cache they are files that tests read.
+func keepTimes(dir string, names []string) (restore func()) {
+	before := map[string]os.FileInfo{}
+	for _, name := range names {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			before[name] = info
 		}
 	}
-	// By way of the link the test cache sees also a program outside the checkout.
-	return c.seen.file(link)
+	return func() {
+		for name, was := range before {
+			file := filepath.Join(dir, name)
+			if now, err := os.Stat(file); err == nil && os.SameFile(was, now) && was.Size() == now.Size() {
+				_ = os.Chtimes(file, was.ModTime(), was.ModTime()) // at worst tests run again
+			}
+		}
+	}
 }

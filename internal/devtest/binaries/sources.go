@@ -2,7 +2,6 @@ package binaries
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -58,10 +57,10 @@ func (s sources) file(path string) error {
 // listed are a package's folder and the files that are embedded from below it.
 const listed = `{{if and .Module .Module.Main}}{{.Dir}}{{"\n"}}{{$dir := .Dir}}{{range .EmbedFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}{{end}}`
 
-// ofModule takes in the sources of packages, and of all they import of the main module.
-func (s sources) ofModule(root string, packages []string) error {
+// ofPackages takes in the sources of packages, and of all they import of their module.
+func (s sources) ofPackages(module string, packages []string) error {
 	list := exec.Command("go", append([]string{"list", "-deps", "-e", "-f", listed}, packages...)...) //nolint:gosec // our own packages
-	list.Dir = root
+	list.Dir = module
 	out, err := list.Output()
 	if err != nil {
 		return fmt.Errorf("list the sources of %s: %w", strings.Join(packages, ", "), err)
@@ -81,27 +80,17 @@ func (s sources) ofModule(root string, packages []string) error {
 			return err
 		}
 	}
-	return s.module(root)
+	return s.required(module)
 }
 
-// module takes in what a module requires.
-func (s sources) module(dir string) error {
+// required takes in what a module requires.
+func (s sources) required(dir string) error {
 	for _, name := range []string{"go.mod", "go.sum"} {
 		if err := s.file(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// tree takes in a folder and all below it.
-func (s sources) tree(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		return s.folder(path)
-	})
 }
 
 // changed are the files that are not as they were.
