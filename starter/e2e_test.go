@@ -136,6 +136,14 @@ func (l *logged) String() string {
 // given up for dead.
 var impatient = []string{"FLOE_TEST_HEARTBEAT=4s", "FLOE_TEST_LEASE=5s"}
 
+// notWithShort leaves servers to the long run of the tests.
+func notWithShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts Temporal, an S3 store and a worker: not with -short")
+	}
+}
+
 // boot starts `starter dev` on free ports and waits until it is ready.
 func boot(t *testing.T, env ...string) *machine {
 	t.Helper()
@@ -145,9 +153,7 @@ func boot(t *testing.T, env ...string) *machine {
 // bootOn is boot on a data folder that may have been used before.
 func bootOn(t *testing.T, data string, env ...string) *machine {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it starts Temporal, an S3 store and a worker: not with -short")
-	}
+	notWithShort(t)
 	m := &machine{t: t, data: data, log: &logged{}, done: make(chan error, 1)}
 	m.dev = exec.Command(program(t, binaries.Starter, together...), "dev", "--data", m.data, "--temporal-port", "0", "--ui-port", "0", "--s3-port", "0")
 	out, err := m.dev.StdoutPipe()
@@ -478,6 +484,8 @@ func TestAModelDesignsAndItsKeyStaysSecret(t *testing.T) {
 // TestInterruptLeavesNothingRunning interrupts a run that has services of its
 // own; the same command picks it up again.
 func TestInterruptLeavesNothingRunning(t *testing.T) {
+	t.Parallel()
+	notWithShort(t)
 	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), log: &logged{}}
 	spec := specFile(t, strings.NewReplacer("epochs: 2", "epochs: 60", "save_every: 2", "save_every: 25").Replace(small))
 	args := []string{"run", spec, "--dev", "--temporal-port", "0", "--ui-port", "0", "--s3-port", "0"}

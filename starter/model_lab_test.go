@@ -56,7 +56,7 @@ func openLab(t *testing.T, env ...string) *lab {
 		t.Fatal(err)
 	}
 	l.spec = specFile(t, fmt.Sprintf(modelSpec, l.path("base"), program(t, binaries.Scripted)))
-	l.env = append(env, skill.EnvDiary+"="+l.path("diary"), skill.EnvHold+"="+l.path("hold"), skill.EnvDevice+"="+l.path("device"), trainjob.EnvGo+"="+l.path("go"))
+	l.env = append(env, "FLOE_TEST_JOB_POLL=500ms", skill.EnvDiary+"="+l.path("diary"), skill.EnvHold+"="+l.path("hold"), skill.EnvDevice+"="+l.path("device"), trainjob.EnvGo+"="+l.path("go"))
 	l.machine = boot(t, l.env...)
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -16,6 +16,7 @@ import (
 const (
 	envHeartbeat = "FLOE_TEST_HEARTBEAT" // how long a silent worker is believed to be alive
 	envLease     = "FLOE_TEST_LEASE"     // how long a step stays with an attempt that does not renew its lease
+	envJobPoll   = "FLOE_TEST_JOB_POLL"  // between two looks at a training elsewhere; the pause before another attempt grows from it
 )
 
 // haste are the waits that a test has shortened; zero leaves one as it is.
@@ -24,22 +25,27 @@ type haste struct {
 
 	heartbeat time.Duration
 	lease     time.Duration
+	jobPoll   time.Duration
 }
 
 // readHaste reads the variables.
 func readHaste() (*haste, error) {
 	var h haste
-	err := errors.Join(readWait(envHeartbeat, &h.heartbeat), readWait(envLease, &h.lease))
+	err := errors.Join(
+		readWait(envHeartbeat, time.Second, &h.heartbeat),
+		readWait(envLease, time.Second, &h.lease),
+		readWait(envJobPoll, time.Millisecond, &h.jobPoll),
+	)
 	return &h, err
 }
 
-func readWait(name string, d *time.Duration) (err error) {
+func readWait(name string, least time.Duration, d *time.Duration) (err error) {
 	text := os.Getenv(name)
 	if text == "" {
 		return nil
 	}
-	if *d, err = time.ParseDuration(text); err != nil || *d < time.Second {
-		return fmt.Errorf("%s is %q; want a duration of at least 1s, as 4s", name, text)
+	if *d, err = time.ParseDuration(text); err != nil || *d < least {
+		return fmt.Errorf("%s is %q; want a duration of at least %s, as 4s", name, text, least)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func wire(c client.Client, store artifact.Store, directory endpoint.Directory, s
 		Jobs: func(spec experiment.Spec) (job.Backend, error) {
 			return backends.Open(*spec.Job, spec.Trainer.Kind, s.folder)
 		},
-		Models: models, Asker: designers.Served, Folder: s.folder, Host: s.host,
+		Models: models, Asker: designers.Served, Folder: s.folder, Host: s.host, JobPoll: s.haste.jobPoll,
 		Steps:       artifact.Steps{Store: store, Version: build.Version, Host: build.Host, LeaseFor: s.haste.lease, Log: log},
 		Environment: all.Open,
 		Designer:    designers.With(directory),

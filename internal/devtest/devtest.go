@@ -34,6 +34,7 @@ type Stack struct {
 // Start runs a devstack until the test ends.
 func Start(t testing.TB) *Stack {
 	t.Helper()
+	notWithShort(t)
 	s := &Stack{t: t, Dir: t.TempDir()}
 	if err := s.start("0", "0", "0"); err != nil {
 		t.Fatal(err)
@@ -45,6 +46,14 @@ func Start(t testing.TB) *Stack {
 		s.tellIfFailed(t)
 	})
 	return s
+}
+
+// notWithShort leaves servers to the long run of the tests.
+func notWithShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts Temporal and an S3 store: not with -short")
+	}
 }
 
 func (s *Stack) start(temporal, ui, s3 string) error {
@@ -143,6 +152,7 @@ var shared struct {
 // Leave it running, and keep apart by names what tests store in it.
 func Shared(t testing.TB) *Stack {
 	t.Helper()
+	notWithShort(t)
 	shared.Lock()
 	defer shared.Unlock()
 	if !shared.usable {
