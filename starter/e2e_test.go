@@ -652,10 +652,14 @@ func (m *machine) until(what string, ok func() bool) {
 			m.t.Fatalf("starter dev ended (%v) while the test waited for %s\n%s", err, what, m.log)
 		case <-patience.C:
 			m.t.Fatalf("waited %s for %s\n%s", time.Since(began).Round(time.Second), what, m.log)
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(lookEvery):
 		}
 	}
 }
+
+// lookEvery is the time between two looks at a condition. Most of them run the command
+// line, so more of them keep the processors from what is waited for.
+const lookEvery = 200 * time.Millisecond
 
 // longest is for what a condition may take on a machine that is busy with other
 // work: a test that hangs ends by it and says what it waited for.

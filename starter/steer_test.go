@@ -164,7 +164,7 @@ func TestARetryBringsBackWhatHasEnded(t *testing.T) {
 		t.Errorf("failure %q; want the reason and the cause", s.Failure)
 	}
 	m.says(exitFailed, "is not running: failed", "pause", "small")
-	m.must("retry", "small", "--set", "designer.kind=fixed", "--set", "trainer.rollouts=8", "--set", "epochs=60")
+	m.must("retry", "small", "--set", "designer.kind=fixed", "--set", "trainer.rollouts=8", "--set", "epochs=30")
 	m.until("training", func() bool { p := m.progress("small"); return p.Step == "train" && p.Round == 1 })
 	generated := func() (n int) {
 		for _, at := range m.attempts("small") {
