@@ -59,9 +59,6 @@ func orders(t *testing.T) order {
 	return o
 }
 
-// short says whether this is no more than what `make check` runs.
-func (o order) short() bool { return o.events <= checkEvents }
-
 // over says whether no more laps are to begin.
 func (o order) over(began time.Time) bool {
 	return o.minutes > 0 && time.Since(began) >= time.Duration(o.minutes)*time.Minute
@@ -98,9 +95,6 @@ func perform(t *testing.T, p play) {
 	d := openDiary(t, filepath.Join(o.out, "chaos.jsonl"))
 	d.aside("seed %d, %d events", o.seed, o.events)
 	left, began := schedule(p.kinds, o.seed, o.events), time.Now()
-	if o.short() {
-		left = hurried(left)
-	}
 	laps := 0
 	for ; len(left) > 0 && !t.Failed() && (laps == 0 || !o.over(began)); laps++ {
 		t.Run(fmt.Sprintf("lap %d", laps), func(t *testing.T) {
@@ -123,13 +117,10 @@ func perform(t *testing.T, p play) {
 // had not begun when it was done are left.
 func lap(t *testing.T, p play, o order, d *diary, number int, events []event) []event {
 	logs := filepath.Join(o.out, fmt.Sprintf("lap-%d", number))
-	long := !o.short()
+	long := o.events > checkEvents
 	want := calm(t, d, filepath.Join(logs, "undisturbed"), func(s *site) string { return p.text(s, number, long) })
 
 	s := newSite(t, logs, d.aside, func(s *site) {
-		if o.short() {
-			s.haste = impatient
-		}
 		if err := s.mountDisk(); err != nil {
 			d.aside("the store's disk will not be filled: %v", err)
 		}

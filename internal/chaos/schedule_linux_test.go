@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -61,23 +60,6 @@ var spans = map[kind][2]time.Duration{
 	cutStore:      {2 * time.Second, 10 * time.Second},
 	cutTemporal:   {2 * time.Second, 20 * time.Second},
 	stallTemporal: {5 * time.Second, 20 * time.Second},
-}
-
-// impatient are the waits of workers in the short version, and hurry is by how much
-// they are shorter.
-var impatient = []string{"FLOE_TEST_HEARTBEAT=5s", "FLOE_TEST_LEASE=6s"}
-
-const hurry = 3
-
-// hurried has pauses go past the shorter waits as they go past the usual ones.
-func hurried(events []event) []event {
-	events = slices.Clone(events)
-	for i := range events {
-		if events[i].Kind == pauseWorker {
-			events[i].Lasts /= hurry
-		}
-	}
-	return events
 }
 
 const (

@@ -45,7 +45,6 @@ type site struct {
 	wires []*devtest.Wire // to Temporal
 	lines []*storeLine    // to the store
 	disk  *disk           // of the store, where it can be filled
-	haste []string        // in the environment of workers, where their waits are shorter
 }
 
 // newSite starts a devstack, and workers once it is up. Prepare may ready its data
@@ -95,7 +94,7 @@ func (s *site) connect(i int) {
 			"--s3-endpoint", line.server.URL, "--bucket", s.info.Bucket, "--folder", s.home(fmt.Sprintf("worker-%d", i)),
 		}
 	})
-	w.env = append(append(w.env, s.haste...), skill.EnvDiary+"="+s.home(fileDiary), skill.EnvDevice+"="+s.home(fmt.Sprintf("device-%d", i)), trainjob.EnvSlow+"=150ms", "OPENAI_API_KEY="+canary, "AWS_SHARED_CREDENTIALS_FILE="+s.info.Credentials, "AWS_REGION="+s.info.Region)
+	w.env = append(w.env, skill.EnvDiary+"="+s.home(fileDiary), skill.EnvDevice+"="+s.home(fmt.Sprintf("device-%d", i)), trainjob.EnvSlow+"=150ms", "OPENAI_API_KEY="+canary, "AWS_SHARED_CREDENTIALS_FILE="+s.info.Credentials, "AWS_REGION="+s.info.Region)
 	s.wires, s.lines, s.work = append(s.wires, wire), append(s.lines, line), append(s.work, w)
 	w.run()
 }
