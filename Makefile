@@ -29,10 +29,10 @@ dev: build ## run Temporal, its UI, an S3 store and a worker until Ctrl-C
 
 check: build lint workflowcheck lint-trainer test-trainer-fast race test-devstack ## all checks: what CI runs
 
-test: ## the main module's tests, quickly
-	$(GO) test -timeout 30m ./...
+test: ## the main module's tests that start no servers: under a minute
+	$(GO) test -short -timeout 10m ./...
 
-race: ## the main module's tests under the race detector
+race: ## all of the main module's tests, under the race detector
 	$(GO) test -race -timeout 30m ./...
 
 test-devstack: ## the development stack's tests

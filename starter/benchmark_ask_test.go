@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"floe/internal/ask"
+	"floe/internal/devtest/binaries"
 )
 
 // answersOf reads the answers to a set, by task.
@@ -69,7 +70,7 @@ func TestAfterAKillNothingThatWasAnsweredIsAskedAgain(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	})
-	starter := exec.Command(filepath.Join(programs, "starter"), benchArgs(m, dir)...)
+	starter := exec.Command(program(t, binaries.Starter), benchArgs(m, dir)...)
 	starter.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir())
 	var out bytes.Buffer
 	starter.Stdout, starter.Stderr = &out, &out

@@ -23,6 +23,8 @@ func cli(t *testing.T, args ...string) (stdout, stderr string, code int) {
 }
 
 func TestExitCodes(t *testing.T) {
+	defer func(own []string) { os.Args = own }(os.Args)
+	os.Args = []string{"starter", "list", "--frob"} // of the process; run is given its arguments
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
 	if err := os.WriteFile(bad, []byte("name: x\nroundz: 3\nepochs: two\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -53,12 +55,15 @@ func TestExitCodes(t *testing.T) {
 		{"a folder without a stack", []string{"list", "--data", t.TempDir()}, exitUnreachable, []string{"starter dev"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, errOut, code := cli(t, c.args...)
+			out, errOut, code := cli(t, c.args...)
 			if code != c.code {
 				t.Errorf("exit code %d; want %d\n%s", code, c.code, errOut)
 			}
 			if strings.Count(errOut, "--help") > 1 || c.name == "a sweep file" && strings.Count(errOut, "\n") != 1 {
 				t.Errorf("stderr says too much:\n%s", errOut)
+			}
+			if helps := strings.Contains(out, "starter [command]"); helps != (c.args == nil) {
+				t.Errorf("stdout is the help: %t; want %t\n%s", helps, c.args == nil, out)
 			}
 			for _, s := range c.says {
 				if !strings.Contains(errOut, s) {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"floe/internal/devtest/binaries"
 	"floe/workflows"
 )
 
@@ -26,7 +26,7 @@ func (m *machine) serve(build string) (identity string, stop func()) {
 // serveAgain starts a worker of a build, and stops it at the end of the test.
 func (m *machine) serveAgain(build string) (identity string, stop func()) {
 	m.t.Helper()
-	w := exec.Command(filepath.Join(programs, "worker"), "--data", m.data, "--deployment", "lab", "--build", build)
+	w := exec.Command(program(m.t, binaries.Worker), "--data", m.data, "--deployment", "lab", "--build", build)
 	w.Stderr = m.log
 	if err := w.Start(); err != nil {
 		m.t.Fatal(err)
@@ -51,6 +51,7 @@ func (m *machine) serveAgain(build string) (identity string, stop func()) {
 // TestAnExperimentStaysWithTheBuildThatStartedIt rolls out a second build while
 // an experiment is in flight.
 func TestAnExperimentStaysWithTheBuildThatStartedIt(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	old, stopOld := m.serve("a")
 	m.must("run", specFile(t, small), "--detach", "--name", "long", "--set", "epochs=20")

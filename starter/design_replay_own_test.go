@@ -13,6 +13,7 @@ import (
 )
 
 func TestADesignIsReplayedByTheExperimentsOwnModels(t *testing.T) {
+	t.Parallel()
 	l := openLab(t)
 	l.must("run", l.spec, "--set", "designer.kind=learnability")
 	args := []string{"design", "replay", "lm", "--round", "0", "--designer", "trained,base,learnability", "--n", "2", "-o", "json"}

@@ -74,7 +74,8 @@ func (p *parrot) asked() int {
 
 // TestReplayAsksAgainOnStoredEvidence has a model behind a named endpoint design
 // an experiment, asks it and rules again, and looks for the key everywhere.
-func TestReplayAsksAgainOnStoredEvidence(t *testing.T) {
+func TestReplayAsksAgainOnStoredEvidence(t *testing.T) { //nolint:tparallel // its parts go one after the other on one machine
+	t.Parallel()
 	const key = "canary-2b7e15/28ae+d2"
 	p := newParrot(t)
 	dir := t.TempDir()

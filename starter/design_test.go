@@ -58,7 +58,8 @@ sizes:
 // TestAPersonDesigns lets the run wait, kills the worker, and goes on with a
 // curriculum that a person wrote.
 func TestAPersonDesigns(t *testing.T) {
-	m := boot(t)
+	t.Parallel()
+	m := boot(t, impatient...)
 	spec := gatedSpec(t, "2", "{kind: human}")
 	m.must("run", spec, "--detach")
 	m.waits(0)
@@ -113,6 +114,7 @@ func TestAPersonDesigns(t *testing.T) {
 // TestAGateBehindADesigner approves one proposal, cancels while the next waits,
 // goes on where it stopped, and rejects.
 func TestAGateBehindADesigner(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	spec := gatedSpec(t, "3", "{kind: learnability, approve: true}")
 	m.must("run", spec, "--detach")
@@ -124,12 +126,11 @@ func TestAGateBehindADesigner(t *testing.T) {
 	m.must("run", spec, "--detach")
 	m.waits(1) // round 0 is not asked about again
 
-	t.Setenv("VISUAL", "")
-	t.Setenv("EDITOR", "")
+	m.env = []string{"VISUAL=", "EDITOR="}
 	m.refused(exitUsage, "--file", "design", "edit", "small")
-	t.Setenv("EDITOR", "true") // leaves the text as it is
+	m.env = []string{"VISUAL=", "EDITOR=true"} // leaves the text as it is
 	m.refused(exitUsage, "the proposal as it stands", "design", "edit", "small")
-	t.Setenv("EDITOR", "false")
+	m.env = []string{"VISUAL=", "EDITOR=false"}
 	m.refused(exitFailed, "nothing was sent", "design", "edit", "small")
 	m.must("design", "reject", "small", "--by", "bob", "--reason", "too hard")
 	m.must("watch", "small")
@@ -168,6 +169,7 @@ func TestDecidingNeedsAServerAndAnExperiment(t *testing.T) {
 // TestAFallbackIsLoud has a model say nothing that can be used. The endpoint is
 // scripted.
 func TestAFallbackIsLoud(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(w).Encode(map[string]any{

@@ -15,6 +15,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,48 +29,57 @@ import (
 
 	"floe/activities"
 	"floe/internal/connect"
-	"floe/internal/devtest"
+	"floe/internal/devtest/binaries"
 	"floe/internal/experiment"
 	"floe/internal/stack"
 )
 
-// programs is the folder with the programs under test, built as users build them.
+// programs is the folder with the programs under test, built as users build them;
+// empty until a test has asked for one with program.
 var programs string
+
+// together are the programs that `starter dev` and the tests of a booted machine need.
+var together = []string{binaries.Worker, binaries.Starter, binaries.Scripted, binaries.Devstack}
+
+var setPrograms sync.Once
+
+// program is the path of a program under test. With the name come others that are
+// to lie beside it.
+func program(t testing.TB, name string, beside ...string) string {
+	t.Helper()
+	dir, err := binaries.Build(append(beside, name)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	setPrograms.Do(func() { programs = dir })
+	return filepath.Join(dir, name)
+}
 
 // record renews the stored histories that package workflows replays.
 var record = flag.Bool("record", false, "write the histories of the runs to workflows/testdata/histories")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Exit(testMain(m))
+	if err := manyAtOnce(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(binaries.Run(m))
 }
 
-func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "floe-e2e-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+// waiting is how many tests of a booted machine are busy with waiting while one
+// keeps a processor busy.
+const waiting = 3
+
+// manyAtOnce runs more tests at once than there are processors, unless -parallel
+// says how many.
+func manyAtOnce() (err error) {
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if !said {
+		err = flag.Set("test.parallel", strconv.Itoa(waiting*runtime.GOMAXPROCS(0)))
 	}
-	defer func() {
-		if err := os.RemoveAll(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-	}()
-	build := exec.Command("go", "build", "-o", dir+"/", "floe/worker", "floe/starter", "floe/internal/devtest/scripted")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build worker and starter: %v\n%s", err, out)
-		return 1
-	}
-	devstack, err := devtest.Build()
-	if err == nil {
-		err = os.Symlink(devstack, filepath.Join(dir, "devstack"))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	programs = dir
-	return m.Run()
+	return err
 }
 
 // small is an experiment of seconds. It saves often, so that a kill finds a
@@ -97,6 +108,7 @@ type machine struct {
 	log  *logged
 	done chan error
 
+	env      []string      // of commands, besides that of the test program
 	ended    bool          // by the test
 	patience time.Duration // with one command; 0: five minutes
 }
@@ -119,6 +131,19 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
+// impatient are the waits of tests that kill or stop a worker: so short that they
+// need not sit through them, and so long that a worker on a busy machine is not
+// given up for dead.
+var impatient = []string{"FLOE_TEST_HEARTBEAT=4s", "FLOE_TEST_LEASE=5s"}
+
+// notWithShort leaves servers to the long run of the tests.
+func notWithShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts Temporal, an S3 store and a worker: not with -short")
+	}
+}
+
 // boot starts `starter dev` on free ports and waits until it is ready.
 func boot(t *testing.T, env ...string) *machine {
 	t.Helper()
@@ -128,8 +153,9 @@ func boot(t *testing.T, env ...string) *machine {
 // bootOn is boot on a data folder that may have been used before.
 func bootOn(t *testing.T, data string, env ...string) *machine {
 	t.Helper()
+	notWithShort(t)
 	m := &machine{t: t, data: data, log: &logged{}, done: make(chan error, 1)}
-	m.dev = exec.Command(filepath.Join(programs, "starter"), "dev", "--data", m.data, "--temporal-port", "0", "--ui-port", "0", "--s3-port", "0")
+	m.dev = exec.Command(program(t, binaries.Starter, together...), "dev", "--data", m.data, "--temporal-port", "0", "--ui-port", "0", "--s3-port", "0")
 	out, err := m.dev.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -180,9 +206,9 @@ func (m *machine) starter(args ...string) (stdout, stderr string, code int) {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(m.patience, 5*time.Minute))
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(programs, "starter"), append(args, "--data", m.data)...)
+	cmd := exec.CommandContext(ctx, program(m.t, binaries.Starter), append(args, "--data", m.data)...)
 	cmd.Dir = m.t.TempDir()
-	cmd.Env = append(os.Environ(), "NO_COLOR=1")
+	cmd.Env = append(append(os.Environ(), "NO_COLOR=1"), m.env...)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err := cmd.Run()
@@ -256,7 +282,8 @@ func specFile(t *testing.T, text string) string {
 	return file
 }
 
-func TestAWholeExperimentFromTheCommandLine(t *testing.T) {
+func TestAWholeExperimentFromTheCommandLine(t *testing.T) { //nolint:tparallel // its parts go one after the other on one machine
+	t.Parallel()
 	m := boot(t)
 	spec := specFile(t, small)
 	out := m.must("run", spec)
@@ -360,6 +387,7 @@ func differ(want, got map[string]string) string {
 }
 
 func TestCancelStopsTheWorkAndRunGoesOn(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	spec := specFile(t, strings.Replace(small, "epochs: 2", "epochs: 60", 1))
 	m.must("run", spec, "--detach")
@@ -387,6 +415,7 @@ func TestCancelStopsTheWorkAndRunGoesOn(t *testing.T) {
 // endpoint is scripted: it answers every chat with the same curriculum, after
 // one rate limit and one useless reply.
 func TestAModelDesignsAndItsKeyStaysSecret(t *testing.T) {
+	t.Parallel()
 	const key = "sk-canary-4f1d2c"
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -453,15 +482,17 @@ func TestAModelDesignsAndItsKeyStaysSecret(t *testing.T) {
 // TestInterruptLeavesNothingRunning interrupts a run that has services of its
 // own; the same command picks it up again.
 func TestInterruptLeavesNothingRunning(t *testing.T) {
+	t.Parallel()
+	notWithShort(t)
 	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), log: &logged{}}
 	spec := specFile(t, strings.NewReplacer("epochs: 2", "epochs: 60", "save_every: 2", "save_every: 25").Replace(small))
 	args := []string{"run", spec, "--dev", "--temporal-port", "0", "--ui-port", "0", "--s3-port", "0"}
-	cmd := exec.Command(filepath.Join(programs, "starter"), append(args, "--data", m.data)...)
+	cmd := exec.Command(program(t, binaries.Starter, together...), append(args, "--data", m.data)...)
 	cmd.Stderr = m.log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	m.until("a training step", func() bool { return strings.Contains(m.log.String(), ": train ") })
+	m.until("a training step", func() bool { return m.progress("small").Step == "train" })
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -469,8 +500,8 @@ func TestInterruptLeavesNothingRunning(t *testing.T) {
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
 		t.Errorf("ended with %v; want exit code %d\n%s", err, exitInterrupted, m.log)
 	}
-	if left, err := exec.Command("pgrep", "-fa", m.data).Output(); err == nil {
-		t.Errorf("still running:\n%s", left)
+	if left := commandLines(t, m.data); len(left) > 0 {
+		t.Errorf("still running:\n%s", strings.Join(left, "\n"))
 	}
 	out, errOut, code := m.starter(args...)
 	if code != exitOK || !strings.Contains(errOut, "experiment small is running; following it") || !strings.Contains(out, "round 1") {
@@ -481,28 +512,51 @@ func TestInterruptLeavesNothingRunning(t *testing.T) {
 // TestKilledServicesLoseNothing kills worker, stack and both with -9 in the
 // middle of training. The artifacts are those of an undisturbed run.
 func TestKilledServicesLoseNothing(t *testing.T) {
-	spec := specFile(t, strings.Replace(small, "epochs: 2", "epochs: 12", 1))
-	calm := boot(t)
-	calm.must("run", spec)
-	want := calm.sums("small")
-
-	m := boot(t)
-	m.must("run", spec, "--detach")
+	t.Parallel()
+	m := boot(t, impatient...)
+	m.must("run", specFile(t, long), "--detach")
 	for _, victims := range [][]string{{"worker"}, {"devstack"}, {"worker", "devstack"}} {
 		m.until("a training step", func() bool { p := m.progress("small"); return p.Step == "train" && p.Done > 0 })
 		m.kill9(victims...)
 	}
 	m.must("watch", "small")
-	if diff := differ(want, m.sums("small")); diff != "" {
+	if diff := differ(undisturbed(t, long), m.sums("small")); diff != "" {
 		t.Error(diff)
 	}
-	if log := m.log.String(); strings.Count(log, "starting it again") < 4 {
-		t.Errorf("the supervisor tells of fewer than four deaths:\n%s", log)
+	for _, s := range m.services() {
+		if s.Starts < 3 {
+			t.Errorf("%s was killed twice and started %d times", s.Name, s.Starts)
+		}
 	}
+}
+
+// calm are the artifacts of experiments that nothing disturbed, by their spec.
+var calm struct {
+	sync.Mutex
+	sums map[string]map[string]string
+}
+
+// undisturbed are the artifacts of a spec's experiment, small, that is left alone.
+// It runs once for all tests that compare with it.
+func undisturbed(t *testing.T, spec string) map[string]string {
+	t.Helper()
+	calm.Lock()
+	defer calm.Unlock()
+	if sums, ok := calm.sums[spec]; ok {
+		return sums
+	}
+	m := boot(t)
+	m.must("run", specFile(t, spec))
+	if calm.sums == nil {
+		calm.sums = map[string]map[string]string{}
+	}
+	calm.sums[spec] = m.sums("small")
+	return calm.sums[spec]
 }
 
 // TestAStackThatComesBackIsWaitedFor asks at once after the stack was killed.
 func TestAStackThatComesBackIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	for range 3 {
 		pid := m.child("devstack")
@@ -516,37 +570,53 @@ func TestAStackThatComesBackIsWaitedFor(t *testing.T) {
 	}
 }
 
-// kill9 kills children of `starter dev` and waits until others have taken their place.
+// kill9 kills services of `starter dev` and waits until others have taken their place.
 func (m *machine) kill9(names ...string) {
 	m.t.Helper()
-	before := map[string]int{}
+	before := map[string]running{}
 	for _, name := range names {
-		pid := m.child(name)
-		if pid == 0 {
-			m.t.Fatalf("no %s runs", name)
-		}
-		before[name] = pid
+		m.child(name)
+		before[name] = m.service(name)
 	}
-	for _, pid := range before {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	for _, s := range before {
+		if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil {
 			m.t.Fatal(err)
 		}
 	}
-	for name, pid := range before {
-		m.until(name+" to be back", func() bool { p := m.child(name); return p != 0 && p != pid })
+	for name, was := range before {
+		m.until(name+" to be back", func() bool { s := m.service(name); return s.PID != 0 && s.Starts > was.Starts })
 	}
 }
 
-// child is the pid of a child process of `starter dev`, from /proc.
-func (m *machine) child(name string) int {
-	out, err := exec.Command("pgrep", "-P", fmt.Sprint(m.dev.Process.Pid), "-x", name).Output()
-	var pid int
+// services are those of `starter dev`, as it declares them.
+func (m *machine) services() []running {
+	m.t.Helper()
+	var all []running
+	body, err := os.ReadFile(filepath.Join(m.data, servicesFile))
 	if err == nil {
-		_, err = fmt.Sscan(string(out), &pid)
+		err = json.Unmarshal(body, &all)
 	}
-	if err != nil {
-		return 0
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.t.Fatal(err)
 	}
+	return all
+}
+
+// service is one of them; its pid is 0 while it is not running.
+func (m *machine) service(name string) running {
+	m.t.Helper()
+	for _, s := range m.services() {
+		if s.Name == name {
+			return s
+		}
+	}
+	return running{Name: name}
+}
+
+// child is the pid of a service of `starter dev`, once it runs.
+func (m *machine) child(name string) (pid int) {
+	m.t.Helper()
+	m.until(name+" to run", func() bool { pid = m.service(name).PID; return pid != 0 })
 	return pid
 }
 
@@ -567,14 +637,53 @@ func (m *machine) progress(name string) activities.Progress {
 	return s.Status.Progress
 }
 
-// until polls a condition.
+// until polls a condition, for as long as the services are there and the tests may
+// take.
 func (m *machine) until(what string, ok func() bool) {
 	m.t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
+	began, patience := time.Now(), time.NewTimer(patienceOf(m.t))
+	defer patience.Stop()
 	for !ok() {
-		if time.Now().After(deadline) {
-			m.t.Fatalf("waited two minutes for %s\n%s", what, m.log)
+		select {
+		case err := <-m.done:
+			m.done <- err // for shut
+			m.t.Fatalf("starter dev ended (%v) while the test waited for %s\n%s", err, what, m.log)
+		case <-patience.C:
+			m.t.Fatalf("waited %s for %s\n%s", time.Since(began).Round(time.Second), what, m.log)
+		case <-time.After(lookEvery):
 		}
-		<-time.After(100 * time.Millisecond)
 	}
+}
+
+// lookEvery is the time between two looks at a condition. Most of them run the command
+// line, so more of them keep the processors from what is waited for.
+const lookEvery = 200 * time.Millisecond
+
+// longest is for what a condition may take on a machine that is busy with other
+// work: a test that hangs ends by it and says what it waited for.
+const longest = 10 * time.Minute
+
+// patienceOf leaves time to say what was waited for before the go command ends the tests.
+func patienceOf(t *testing.T) time.Duration {
+	if end, ok := t.Deadline(); ok {
+		return max(time.Second, min(longest, time.Until(end)-time.Minute))
+	}
+	return longest
+}
+
+// commandLines are those of the processes whose command line has a text, by pid.
+func commandLines(t *testing.T, text string) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, file := range files {
+		body, err := os.ReadFile(file) // it may have ended
+		if line := strings.ReplaceAll(string(body), "\x00", " "); err == nil && strings.Contains(line, text) {
+			found = append(found, filepath.Base(filepath.Dir(file))+" "+line)
+		}
+	}
+	return found
 }

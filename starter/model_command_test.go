@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"floe/internal/devtest/binaries"
 	"floe/internal/devtest/skill"
 	"floe/internal/devtest/trainjob"
 	"floe/internal/experiment"
@@ -25,8 +26,8 @@ func (l *lab) byCommands(faults string) []string {
 	}
 	with := func(args ...string) []string { return append([]string{batch, l.path("spool")}, args...) }
 	section, err := json.Marshal(map[string]any{
-		"backend": "command", "command": []string{filepath.Join(programs, "scripted"), "train"},
-		"referee": []string{filepath.Join(programs, "starter"), "score"},
+		"backend": "command", "command": []string{program(l.t, binaries.Scripted), "train"},
+		"referee": []string{program(l.t, binaries.Starter), "score"},
 		"gpus":    0, "grace_seconds": 20, "env": []string{trainjob.EnvFaults + "=" + faults, trainjob.EnvGo + "=" + l.path("go")},
 		"commands": experiment.CommandsSpec{
 			Submit: with("submit", "{name}", "{env...}", "--", "{command...}"), Status: with("status", "{id}"), Stop: with("kill", "{id}"),

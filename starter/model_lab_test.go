@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"floe/internal/devtest/binaries"
 	"floe/internal/devtest/skill"
 	"floe/internal/devtest/trainjob"
 	"floe/internal/experiment"
@@ -55,8 +55,8 @@ func openLab(t *testing.T, env ...string) *lab {
 	if err := skill.Skill(baseSkill).WriteModel(l.path("base")); err != nil {
 		t.Fatal(err)
 	}
-	l.spec = specFile(t, fmt.Sprintf(modelSpec, l.path("base"), filepath.Join(programs, "scripted")))
-	l.env = append(env, skill.EnvDiary+"="+l.path("diary"), skill.EnvHold+"="+l.path("hold"), skill.EnvDevice+"="+l.path("device"), trainjob.EnvGo+"="+l.path("go"))
+	l.spec = specFile(t, fmt.Sprintf(modelSpec, l.path("base"), program(t, binaries.Scripted)))
+	l.env = append(env, "FLOE_TEST_JOB_POLL=500ms", skill.EnvDiary+"="+l.path("diary"), skill.EnvHold+"="+l.path("hold"), skill.EnvDevice+"="+l.path("device"), trainjob.EnvGo+"="+l.path("go"))
 	l.machine = boot(t, l.env...)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -171,9 +171,7 @@ func (l *lab) quiet() {
 			left = append(left, fmt.Sprintf("process %d of the diary", pid))
 		}
 	}
-	if out, err := exec.Command("pgrep", "-fa", filepath.Join(l.data, "worker")+"/").Output(); err == nil {
-		left = append(left, string(out))
-	}
+	left = append(left, commandLines(l.t, filepath.Join(l.data, "worker")+"/")...)
 	if len(left) > 0 {
 		l.t.Errorf("still there:\n%s", strings.Join(left, "\n"))
 	}

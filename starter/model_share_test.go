@@ -80,7 +80,7 @@ func TestAnExperimentThatWaitsForTheSameTrainingTakesItOver(t *testing.T) {
 // TestAServerOutlivesItsWorker kills the worker while a server is asked.
 func TestAServerOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
-	l := openLab(t)
+	l := openLab(t, impatient...)
 	l.tell("hold", skill.EventAnswer)
 	l.must("run", l.spec, "--detach", "--set", "rounds=1", "--set", "serve.idle_minutes=1")
 	l.until("a server that is asked", func() bool { return l.asks("lm", skill.EventAnswer) })

@@ -28,7 +28,7 @@ func (l *lab) history(name string, round int) []course.Attempt {
 
 func TestATrainingOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
-	l := openLab(t)
+	l := openLab(t, impatient...)
 	l.must(append([]string{"run", l.spec, "--detach", "--set", "rounds=1", "--set", "limits.attempts=1"}, fails("hold:3")...)...)
 	at := l.holds(3)
 	l.kill9("worker")
@@ -53,7 +53,7 @@ func TestATrainingOutlivesItsWorker(t *testing.T) {
 // laptop's terminal, and starts them again.
 func TestATrainingOutlivesTheServices(t *testing.T) {
 	t.Parallel()
-	l := openLab(t)
+	l := openLab(t, impatient...)
 	l.must(append([]string{"run", l.spec, "--detach", "--set", "rounds=1"}, fails("hold:3")...)...)
 	at := l.holds(3)
 	l.shut()
@@ -125,7 +125,7 @@ func TestCancelEndsTheJob(t *testing.T) { //nolint:tparallel // its parts go one
 // which watched the job is gone.
 func TestCancelEndsTheJobOfADeadWorker(t *testing.T) {
 	t.Parallel()
-	l := openLab(t)
+	l := openLab(t, impatient...)
 	l.must(append([]string{"run", l.spec, "--detach"}, fails("hold:3")...)...)
 	l.holds(3)
 	l.kill(l.child("worker"))

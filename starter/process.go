@@ -27,13 +27,14 @@ type process struct {
 	args    func() []string
 	log     *os.File
 	say     func(string, ...any)
+	runs    func(name string, pid int) // hears of each start, and with 0 of each end
 	cancel  context.CancelFunc
 	done    chan struct{}
 }
 
 // startProcess starts a program and keeps it running until stop. What makes it
 // give up is sent to failed.
-func startProcess(name, log string, args func() []string, say func(string, ...any), failed chan<- error) (*process, error) {
+func startProcess(name, log string, args func() []string, say func(string, ...any), runs func(string, int), failed chan<- error) (*process, error) {
 	program, err := sibling(name)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func startProcess(name, log string, args func() []string, say func(string, ...an
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background()) // stop ends it, not the caller: services stop in order
-	p := &process{name: name, program: program, args: args, log: f, say: say, cancel: cancel, done: make(chan struct{})}
+	p := &process{name: name, program: program, args: args, log: f, say: say, runs: runs, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		err := errors.Join(p.keep(ctx), f.Close())
@@ -114,7 +115,12 @@ func (p *process) once(ctx context.Context) error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	ownGroup(cmd)
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	p.runs(p.name, cmd.Process.Pid)
+	defer p.runs(p.name, 0)
+	if err := cmd.Wait(); err != nil {
 		return err
 	}
 	return errors.New("exit code 0")

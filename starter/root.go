@@ -43,7 +43,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	a := &app{in: in, out: out, err: errOut}
 	defer a.close()
 	root := a.root() //nolint:contextcheck // cobra hands the context to every command
-	root.SetArgs(args)
+	// Without any, cobra would take those of the process.
+	root.SetArgs(append([]string{}, args...))
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errOut)

@@ -35,13 +35,14 @@ func (p *ports) register(fs *pflag.FlagSet) {
 // services supervises the development stack and a worker on this machine. Both
 // are started again when they die.
 type services struct {
-	data    string
-	mu      sync.Mutex
-	ports   ports // as asked for, then as they are; under mu
-	say     func(format string, args ...any)
-	lock    *os.File
-	running []*process // in the order of their start
-	failed  chan error // why a service could not be kept up
+	data     string
+	mu       sync.Mutex
+	ports    ports // as asked for, then as they are; under mu
+	say      func(format string, args ...any)
+	lock     *os.File
+	declared *declaration
+	running  []*process // in the order of their start
+	failed   chan error // why a service could not be kept up
 }
 
 var errOther = errors.New("another starter runs the services")
@@ -62,7 +63,7 @@ func startServices(ctx context.Context, data string, p ports, say func(string, .
 	if err != nil {
 		return nil, err
 	}
-	s := &services{data: data, ports: p, say: say, lock: lock, failed: make(chan error, 2)}
+	s := &services{data: data, ports: p, say: say, lock: lock, declared: declareIn(data, say), failed: make(chan error, 2)}
 	if err := s.up(ctx); err != nil {
 		s.Stop()
 		return nil, err
@@ -139,7 +140,7 @@ func portOf(address string) int {
 }
 
 func (s *services) start(name string, args func() []string) error {
-	p, err := startProcess(name, filepath.Join(s.data, "logs", name+".log"), args, s.say, s.failed)
+	p, err := startProcess(name, filepath.Join(s.data, "logs", name+".log"), args, s.say, s.declared.runs, s.failed)
 	if err == nil {
 		s.running = append(s.running, p)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"floe/activities"
+	"floe/internal/devtest/binaries"
 	"floe/internal/experiment"
 	"floe/internal/stack"
 	"floe/workflows"
@@ -75,7 +77,8 @@ func (m *machine) provenance(name string) experiment.Provenance {
 	return r.Provenance
 }
 
-func TestWhatIsDoneIsPlannedForkedRunAgainAndMended(t *testing.T) {
+func TestWhatIsDoneIsPlannedForkedRunAgainAndMended(t *testing.T) { //nolint:tparallel // its parts go one after the other on one machine
+	t.Parallel()
 	m := boot(t)
 	spec := specFile(t, small)
 	m.says(exitOK, "15 to do", "plan", spec)
@@ -164,13 +167,9 @@ func mends(t *testing.T, m *machine) {
 // TestAnExperimentLostWithItsServerGoesOnFromArtifacts deletes Temporal's
 // database in the middle of a training, and after the end.
 func TestAnExperimentLostWithItsServerGoesOnFromArtifacts(t *testing.T) {
-	calm := boot(t)
-	spec := specFile(t, long)
-	calm.must("run", spec)
-	want := calm.sums("small")
-
-	m := boot(t)
-	m.must("run", spec, "--detach")
+	t.Parallel()
+	m := boot(t, impatient...)
+	m.must("run", specFile(t, long), "--detach")
 	m.until("round 1 to train", func() bool {
 		p := m.progress("small")
 		return p.Round == 1 && p.Step == "train" && p.Done > 0
@@ -181,7 +180,7 @@ func TestAnExperimentLostWithItsServerGoesOnFromArtifacts(t *testing.T) {
 	m.says(exitOK, "lost", "show", "small")
 	m.must("retry", "small")
 	m.must("watch", "small")
-	if diff := differ(want, m.sums("small")); diff != "" {
+	if diff := differ(undisturbed(t, long), m.sums("small")); diff != "" {
 		t.Error(diff)
 	}
 	kept := map[string]bool{}
@@ -211,20 +210,21 @@ func TestAnExperimentLostWithItsServerGoesOnFromArtifacts(t *testing.T) {
 // TestAWorkerStoppedPastItsLeaseIsRefused stops a worker in the middle of a
 // training, lets another finish the experiment, and wakes the first.
 func TestAWorkerStoppedPastItsLeaseIsRefused(t *testing.T) {
-	calm := boot(t)
-	spec := specFile(t, long)
-	calm.must("run", spec)
-	want := calm.sums("small")
-
-	m := boot(t)
-	m.must("run", spec, "--detach")
-	m.until("a training step", func() bool { p := m.progress("small"); return p.Step == "train" && p.Done > 0 })
+	t.Parallel()
+	m := boot(t, impatient...)
+	m.must("run", specFile(t, long), "--detach")
+	round := -1
+	m.until("a training step", func() bool {
+		p := m.progress("small")
+		round = p.Round
+		return p.Step == "train" && p.Done > 0
+	})
 	first := m.child("worker")
 	if err := syscall.Kill(first, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	other := exec.Command(filepath.Join(programs, "worker"), "--data", m.data)
-	other.Stderr = m.log
+	other := exec.Command(program(t, binaries.Worker), "--data", m.data)
+	other.Stderr, other.Env = m.log, append(os.Environ(), impatient...)
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -233,16 +233,24 @@ func TestAWorkerStoppedPastItsLeaseIsRefused(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	m.until("the other to take over", func() bool { return strings.Contains(m.log.String(), "a step is taken over") })
+	by := func(pid int) (last activities.Attempt) { // at the training that was stopped
+		for _, at := range m.attempts("small") {
+			if at.Step == "train" && at.Round == round && strings.HasPrefix(at.Worker, fmt.Sprintf("%d@", pid)) {
+				last = at
+			}
+		}
+		return last
+	}
+	m.until("the other to take over", func() bool { return by(other.Process.Pid).Step != "" })
 	m.must("watch", "small")
 	if err := syscall.Kill(first, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	m.until("the first to notice", func() bool {
-		log, err := os.ReadFile(filepath.Join(m.data, "logs", "worker.log"))
-		return err == nil && (strings.Contains(string(log), "taken over while it was worked on") || strings.Contains(string(log), "a late result is refused"))
-	})
-	if diff := differ(want, m.sums("small")); diff != "" {
+	m.until("the first to end its attempt", func() bool { return by(first).Ended != "" })
+	if at := by(first); at.Outcome == activities.OutcomeDone {
+		t.Errorf("the first worker's attempt is %+v; want it to be refused", at)
+	}
+	if diff := differ(undisturbed(t, long), m.sums("small")); diff != "" {
 		t.Error(diff)
 	}
 	policies := 0

@@ -22,6 +22,7 @@ import (
 
 	"floe/activities"
 	"floe/internal/connect"
+	"floe/internal/devtest/binaries"
 	"floe/internal/stack"
 	"floe/workflows"
 )
@@ -99,6 +100,7 @@ func designedBy(url string) []string {
 }
 
 func TestAFailureWaitsForADecision(t *testing.T) {
+	t.Parallel()
 	m := boot(t, "OPENAI_API_KEY=sk-wrong")
 	spec := specFile(t, small)
 	_, errOut, code := m.starter(append([]string{"run", spec}, designedBy(chat(t, refuses))...)...)
@@ -151,6 +153,7 @@ func TestAFailureWaitsForADecision(t *testing.T) {
 }
 
 func TestARetryBringsBackWhatHasEnded(t *testing.T) {
+	t.Parallel()
 	m := boot(t, "OPENAI_API_KEY=sk-wrong")
 	c := m.dial()
 	spec := specFile(t, small)
@@ -164,7 +167,7 @@ func TestARetryBringsBackWhatHasEnded(t *testing.T) {
 		t.Errorf("failure %q; want the reason and the cause", s.Failure)
 	}
 	m.says(exitFailed, "is not running: failed", "pause", "small")
-	m.must("retry", "small", "--set", "designer.kind=fixed", "--set", "trainer.rollouts=8", "--set", "epochs=60")
+	m.must("retry", "small", "--set", "designer.kind=fixed", "--set", "trainer.rollouts=8", "--set", "epochs=30")
 	m.until("training", func() bool { p := m.progress("small"); return p.Step == "train" && p.Round == 1 })
 	generated := func() (n int) {
 		for _, at := range m.attempts("small") {
@@ -192,6 +195,7 @@ func TestARetryBringsBackWhatHasEnded(t *testing.T) {
 }
 
 func TestPauseResumeAndStop(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	spec := specFile(t, strings.Replace(small, "epochs: 2", "epochs: 20", 1))
 	m.must("run", spec, "--detach")
@@ -234,7 +238,8 @@ func TestPauseResumeAndStop(t *testing.T) {
 
 // TestCancelInEveryPhase cancels in each phase of an experiment. Afterwards the
 // worker has nothing left to do: it takes up the next experiment.
-func TestCancelInEveryPhase(t *testing.T) {
+func TestCancelInEveryPhase(t *testing.T) { //nolint:tparallel // its parts go one after the other on one machine
+	t.Parallel()
 	hangs := make(chan struct{})
 	defer close(hangs)
 	silent := chat(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -335,7 +340,8 @@ func (m *machine) gone(name string) {
 
 // TestCancelWhileNobodyWorks cancels an experiment that no worker has taken up.
 func TestCancelWhileNobodyWorks(t *testing.T) {
-	m := boot(t)
+	t.Parallel()
+	m := boot(t, impatient...)
 	worker := m.child("worker")
 	if err := syscall.Kill(worker, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -358,6 +364,7 @@ func TestCancelWhileNobodyWorks(t *testing.T) {
 
 // TestCancelDuringAnUpload holds up the upload of a trained policy.
 func TestCancelDuringAnUpload(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	info, err := stack.Read(m.data)
 	if err != nil {
@@ -393,7 +400,7 @@ func TestCancelDuringAnUpload(t *testing.T) {
 	}()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	w := exec.CommandContext(ctx, filepath.Join(programs, "worker"), "--data", m.data, "--s3-endpoint", door, "--bucket", info.Bucket)
+	w := exec.CommandContext(ctx, program(t, binaries.Worker), "--data", m.data, "--s3-endpoint", door, "--bucket", info.Bucket)
 	w.Env = append(os.Environ(), "AWS_SHARED_CREDENTIALS_FILE="+info.Credentials, "AWS_REGION="+info.Region)
 	w.Stderr = m.log
 	w.Cancel = func() error { return w.Process.Signal(os.Interrupt) }
@@ -412,6 +419,7 @@ func TestCancelDuringAnUpload(t *testing.T) {
 }
 
 func TestTagsNotesAndFilters(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	spec := specFile(t, small)
 	m.must("run", spec)

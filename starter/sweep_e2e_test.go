@@ -67,7 +67,8 @@ func (m *machine) started() int {
 	return int(out.Count)
 }
 
-func TestASweepFromTheCommandLine(t *testing.T) {
+func TestASweepFromTheCommandLine(t *testing.T) { //nolint:tparallel // its parts go one after the other on one machine
+	t.Parallel()
 	m := boot(t)
 	file := specFile(t, smallSweep)
 	out := m.must("sweep", "start", file)
@@ -178,10 +179,10 @@ func armsCompared(t *testing.T, m *machine) {
 // artifacts are those of an undisturbed sweep.
 func TestEveryCellRunsOnceThroughKills(t *testing.T) {
 	file := specFile(t, smallSweep)
+	t.Parallel()
 	calm := boot(t)
-	calm.must("sweep", "start", file)
-
-	m := boot(t)
+	calm.must("sweep", "start", file, "--detach")
+	m := boot(t, impatient...)
 	m.must("sweep", "start", file, "--detach")
 	for i, victims := range [][]string{{"worker"}, {"devstack"}, {"worker", "devstack"}} {
 		m.until(fmt.Sprintf("cell %d under way", i), func() bool {
@@ -195,6 +196,7 @@ func TestEveryCellRunsOnceThroughKills(t *testing.T) {
 	if n := v.Tally; n.Wanted != 4 || n.Done != 4 || n.Running+n.Waiting+n.Failed+n.Stopped != 0 {
 		t.Errorf("the sum: %+v", n)
 	}
+	calm.must("sweep", "watch", "tiny")
 	for _, c := range v.Cells {
 		if c.Tries != 1 {
 			t.Errorf("cell %s was started %d times", c.Name, c.Tries)

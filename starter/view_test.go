@@ -55,7 +55,7 @@ func liveView(columns int) (*view, *fakeTerminal) {
 	return v, term
 }
 
-func running(round int, step string, done int) workflows.Status {
+func atStep(round int, step string, done int) workflows.Status {
 	s := workflows.Status{
 		Name: "x", State: workflows.StateRunning, Rounds: 3, Base: &experiment.Rates{N: 800, Valid: 100, Optimal: 50},
 		Progress: activities.Progress{Round: round, Step: step, Done: done, Total: 100, Note: "epoch 1.5 of 2, reward 0.83, 72.4 % valid"},
@@ -70,8 +70,8 @@ func TestAResizedTerminalRepeatsNoLine(t *testing.T) {
 	v, term := liveView(120)
 	for i, columns := range []int{120, 60, 45, 130, 41, 200} {
 		term.columns = columns
-		v.show(running(2, "train", 10*i))
-		v.show(running(2, "train", 10*i+5))
+		v.show(atStep(2, "train", 10*i))
+		v.show(atStep(2, "train", 10*i+5))
 		if got := strings.Join(term.lines, "\n"); len(term.lines) != 4 || strings.Count(got, "untrained") != 1 || strings.Count(got, "round 1 ") != 1 || term.torn {
 			t.Fatalf("at %d columns:\n%s\nwant the untrained line, two rounds and a bar", columns, got)
 		}
@@ -92,7 +92,7 @@ func TestTheBarGivesWayToRewardAndValidRate(t *testing.T) {
 		{60, []string{"round 2 (3 of 3)", "train 40 %", "…"}, []string{"░"}},
 	} {
 		v, term := liveView(c.columns)
-		v.show(running(2, "train", 40))
+		v.show(atStep(2, "train", 40))
 		line := term.lines[len(term.lines)-1]
 		for _, s := range c.has {
 			if !strings.Contains(line, s) {
@@ -112,12 +112,12 @@ func TestTheBarGivesWayToRewardAndValidRate(t *testing.T) {
 func TestLogsOfAWatchedRunNeverGoBack(t *testing.T) {
 	var out bytes.Buffer
 	v := newView(&out, false)
-	benchmarks := running(3, "benchmark-set", 0)
+	benchmarks := atStep(3, "benchmark-set", 0)
 	benchmarks.State = workflows.StateBenchmarking
-	stale := running(2, "train", 90)
+	stale := atStep(2, "train", 90)
 	stale.Done = benchmarks.Done
 	for _, s := range []workflows.Status{
-		running(2, "train", 90), running(2, "evaluate", 10), running(2, "train", 90), stale, benchmarks, stale,
+		atStep(2, "train", 90), atStep(2, "evaluate", 10), atStep(2, "train", 90), stale, benchmarks, stale,
 	} {
 		v.show(s)
 	}
@@ -137,7 +137,7 @@ func TestLogsOfAWatchedRunNeverGoBack(t *testing.T) {
 func TestAWatchedRunCannotSteerTheTerminal(t *testing.T) {
 	var out bytes.Buffer
 	v := newView(&out, false)
-	s := running(0, "train", 10)
+	s := atStep(0, "train", 10)
 	s.Progress.Note = hostile
 	v.show(s)
 	s.State, s.Reason = workflows.StatePaused, hostile

@@ -71,6 +71,7 @@ type settings struct {
 	endpoints  string // file
 	deployment string
 	build      string
+	haste      *haste
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -130,6 +131,9 @@ func work(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error
 	}
 	for _, missing := range directory.Missing() {
 		logger.Warn("an endpoint cannot be asked before its key is there", "error", missing)
+	}
+	if s.haste, err = readHaste(); err != nil {
+		return exitUsage, err
 	}
 	to, err := connect.Resolve(s.flags)
 	if _, away := errors.AsType[*connect.NoStackError](err); away {

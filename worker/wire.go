@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -62,8 +61,8 @@ func wire(c client.Client, store artifact.Store, directory endpoint.Directory, s
 		Jobs: func(spec experiment.Spec) (job.Backend, error) {
 			return backends.Open(*spec.Job, spec.Trainer.Kind, s.folder)
 		},
-		Models: models, Asker: designers.Served, Folder: s.folder, Host: s.host,
-		Steps:       artifact.Steps{Store: store, Version: build.Version, Host: build.Host, Log: log},
+		Models: models, Asker: designers.Served, Folder: s.folder, Host: s.host, JobPoll: s.haste.jobPoll,
+		Steps:       artifact.Steps{Store: store, Version: build.Version, Host: build.Host, LeaseFor: s.haste.lease, Log: log},
 		Environment: all.Open,
 		Designer:    designers.With(directory),
 		Tell: func(ctx context.Context, id string, p activities.Progress) error {
@@ -116,10 +115,9 @@ func workers(c client.Client, acts *activities.Activities, s settings) []poller 
 		// A machine that trains on all cores may starve a workflow task for a while.
 		DeadlockDetectionTimeout: 10 * time.Second,
 		Identity:                 identity(acts.Build.Host),
-		Interceptors: []interceptor.WorkerInterceptor{
+		Interceptors: append(s.haste.interceptors(),
 			&activities.Retries{Tell: acts.Tell},
-			&activities.Recorder{Steps: acts.Steps, Worker: identity(acts.Build.Host)},
-		},
+			&activities.Recorder{Steps: acts.Steps, Worker: identity(acts.Build.Host)}),
 		DeploymentOptions: deployment(s),
 	}
 	var all []poller

@@ -5,39 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
-	"floe/internal/devtest"
+	"floe/internal/devtest/binaries"
 )
 
-func TestMain(m *testing.M) { os.Exit(testMain(m)) }
-
-func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "floe-chaos-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // of the temporary folder
-	build := exec.Command("go", "build", "-o", dir+"/", "floe/worker", "floe/starter", "floe/internal/devtest/scripted")
-	out, err := build.CombinedOutput()
-	if err == nil {
-		var devstack string
-		if devstack, err = devtest.Build(); err == nil {
-			err = os.Symlink(devstack, filepath.Join(dir, "devstack"))
-		}
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)
-		return 1
-	}
-	programs = dir
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(binaries.Run(m)) }
 
 // order is what to do, from the environment: `make chaos` sets it.
 type order struct {
@@ -108,6 +84,9 @@ func TestNothingIsToBeSeenOfChaos(t *testing.T) {
 // perform runs one sweep after the other, each undisturbed and then through the next
 // events of the schedule, until all have happened.
 func perform(t *testing.T, p play) {
+	if testing.Short() {
+		t.Skip("it starts Temporal, an S3 store and workers: not with -short")
+	}
 	o := orders(t)
 	o.out = filepath.Join(o.out, p.name)
 	if err := os.MkdirAll(o.out, 0o755); err != nil {

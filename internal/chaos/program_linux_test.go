@@ -142,11 +142,13 @@ func marked(mark string) map[int]string {
 
 // childOf finds the child of a process whose command line has a word.
 func childOf(pid int, word string) (int, error) {
-	out, err := exec.Command("pgrep", "-P", strconv.Itoa(pid), "-f", word).Output()
-	if err != nil {
-		return 0, fmt.Errorf("process %d has no child %s: %w", pid, word, err)
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is well-formed
+	for _, file := range files {
+		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(file))) // digits
+		line, err := os.ReadFile(file)
+		if err == nil && strings.Contains(string(line), word) && parentOf(child) == pid {
+			return child, nil
+		}
 	}
-	var child int
-	_, err = fmt.Sscan(string(out), &child)
-	return child, err
+	return 0, fmt.Errorf("process %d has no child %s", pid, word)
 }

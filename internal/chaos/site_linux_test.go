@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"floe/internal/devtest"
+	"floe/internal/devtest/binaries"
 	"floe/internal/devtest/skill"
 	"floe/internal/devtest/trainjob"
 	"floe/internal/stack"
@@ -25,7 +26,8 @@ import (
 // canary is a key that the workers have and nobody may ever see again.
 const canary = "sk-canary-7c21b9"
 
-// programs is the folder with worker, starter and devstack.
+// programs is the folder with worker, starter, devstack and scripted, once a site
+// needs them.
 var programs string
 
 // site is a devstack with workers. Each worker reaches Temporal and the store
@@ -49,6 +51,10 @@ type site struct {
 // folder before.
 func newSite(t *testing.T, logs string, say func(string, ...any), prepare func(*site)) *site {
 	t.Helper()
+	var err error
+	if programs, err = binaries.Build(binaries.Worker, binaries.Starter, binaries.Scripted, binaries.Devstack); err != nil {
+		t.Fatal(err)
+	}
 	s := &site{t: t, say: say, logs: logs, data: filepath.Join(t.TempDir(), "data")}
 	s.mark = fmt.Sprintf("FLOE_CHAOS_SITE=%s-%d", filepath.Base(filepath.Dir(s.data)), os.Getpid())
 	for _, dir := range []string{filepath.Join(s.data, "s3"), logs} {
@@ -61,7 +67,6 @@ func newSite(t *testing.T, logs string, say func(string, ...any), prepare func(*
 	s.stack.run()
 	t.Cleanup(s.close)
 	s.until("devstack to be up", s.up)
-	var err error
 	if s.info, err = stack.Read(s.data); err != nil {
 		t.Fatal(err)
 	}

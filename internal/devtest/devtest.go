@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"floe/internal/artifact/s3"
+	"floe/internal/devtest/binaries"
 	"floe/internal/stack"
 )
 
@@ -33,6 +34,7 @@ type Stack struct {
 // Start runs a devstack until the test ends.
 func Start(t testing.TB) *Stack {
 	t.Helper()
+	notWithShort(t)
 	s := &Stack{t: t, Dir: t.TempDir()}
 	if err := s.start("0", "0", "0"); err != nil {
 		t.Fatal(err)
@@ -46,12 +48,20 @@ func Start(t testing.TB) *Stack {
 	return s
 }
 
+// notWithShort leaves servers to the long run of the tests.
+func notWithShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts Temporal and an S3 store: not with -short")
+	}
+}
+
 func (s *Stack) start(temporal, ui, s3 string) error {
-	binary, err := Build()
+	programs, err := binaries.Build(binaries.Devstack)
 	if err != nil {
 		return err
 	}
-	s.p, err = launch(binary, "--data", s.Dir, "--temporal-port", temporal, "--ui-port", ui, "--s3-port", s3)
+	s.p, err = launch(filepath.Join(programs, binaries.Devstack), "--data", s.Dir, "--temporal-port", temporal, "--ui-port", ui, "--s3-port", s3)
 	if err != nil {
 		return err
 	}
@@ -142,6 +152,7 @@ var shared struct {
 // Leave it running, and keep apart by names what tests store in it.
 func Shared(t testing.TB) *Stack {
 	t.Helper()
+	notWithShort(t)
 	shared.Lock()
 	defer shared.Unlock()
 	if !shared.usable {
@@ -174,7 +185,7 @@ func startShared() (*Stack, error) {
 // Run runs the tests of a package and stops the stack they shared.
 func Run(m *testing.M) (exitCode int) {
 	shared.usable = true
-	exitCode = m.Run()
+	exitCode = binaries.Run(m)
 	if shared.stack == nil {
 		return exitCode
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"floe/internal/devtest"
+	"floe/internal/devtest/binaries"
 )
 
 // switchOn is the environment variable with which `make test-homes` asks for them.
@@ -42,15 +42,14 @@ func build(dir string) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	if out, err := exec.Command("go", "build", "-o", dir+"/", "floe/worker", "floe/starter").CombinedOutput(); err != nil {
-		return fmt.Errorf("build the programs: %w\n%s", err, out)
-	}
-	devstack, err := devtest.Build()
+	built, err := binaries.Build(binaries.Worker, binaries.Starter, binaries.Devstack)
 	if err != nil {
 		return err
 	}
-	if out, err := exec.Command("cp", devstack, dir+"/").CombinedOutput(); err != nil {
-		return fmt.Errorf("copy devstack: %w\n%s", err, out)
+	for _, name := range []string{binaries.Worker, binaries.Starter, binaries.Devstack} {
+		if out, err := exec.Command("cp", filepath.Join(built, name), dir+"/").CombinedOutput(); err != nil {
+			return fmt.Errorf("copy %s: %w\n%s", name, err, out)
+		}
 	}
 	return exec.Command("chmod", "-R", "a+rX", dir).Run()
 }

@@ -20,6 +20,7 @@ import (
 
 	"floe/internal/artifact"
 	"floe/internal/devtest"
+	"floe/internal/devtest/binaries"
 	"floe/internal/devtest/skill"
 	"floe/internal/devtest/trainjob"
 	"floe/internal/env"
@@ -29,30 +30,22 @@ import (
 	"floe/internal/job/files"
 )
 
-// starter is the program with the referee, built for the tests.
-var starter string
-
 // TestMain makes the test program the trainer where it is called as one.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "train" {
 		os.Exit(trainjob.Run(context.Background(), os.Stdout))
 	}
-	os.Exit(testMain(m))
+	os.Exit(devtest.Run(m))
 }
 
-func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "floe-trainjob-")
+// starter is the program with the referee.
+func starter(t *testing.T) string {
+	t.Helper()
+	dir, err := binaries.Build(binaries.Starter)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		t.Fatal(err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	starter = filepath.Join(dir, "starter")
-	if out, err := exec.Command("go", "build", "-o", starter, "floe/starter").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build starter: %v\n%s", err, out)
-		return 1
-	}
-	return devtest.Run(m)
+	return filepath.Join(dir, binaries.Starter)
 }
 
 const (
@@ -90,7 +83,7 @@ func newTraining(t *testing.T) *training {
 		Trainer: "trl", BaseModel: job.Model{URI: base},
 		Dataset: job.Dataset{URI: file, SHA256: job.Digest(packed), Rows: rows},
 		Reward: job.Reward{
-			Referee: []string{starter, "score"}, Environment: "lake", State: job.RewardState{Answers: 100, Within: 40},
+			Referee: []string{starter(t), "score"}, Environment: "lake", State: job.RewardState{Answers: 100, Within: 40},
 			Settings: experiment.RewardSpec{Floor: 0.3, FreeTokens: 1500, FullTokens: 4096, AccuracyLow: 0.5, AccuracyTop: 0.8, LengthOf: "valid"},
 		},
 		Epochs: 2, Seed: "test/train", ExpectedSteps: steps,

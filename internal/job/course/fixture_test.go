@@ -8,21 +8,18 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"floe/internal/devtest/binaries"
 	"floe/internal/experiment"
 	"floe/internal/job"
 	"floe/internal/job/course"
 	"floe/internal/job/files"
 	"floe/internal/job/process"
 )
-
-// trainer is the program that the back end's suite starts, too.
-var trainer string
 
 // TestMain makes the test program a supervisor or a worker where it is called as
 // one.
@@ -33,24 +30,17 @@ func TestMain(m *testing.M) {
 	case len(os.Args) == 3 && os.Args[1] == verbWatch:
 		os.Exit(watchAsWorker(os.Args[2]))
 	}
-	os.Exit(withTrainer(m))
+	os.Exit(binaries.Run(m))
 }
 
-func withTrainer(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "course")
+// trainer is the program that the back end's suite starts, too.
+func trainer(t *testing.T) string {
+	t.Helper()
+	dir, err := binaries.Build(binaries.Trainer)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		t.Fatal(err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	trainer = filepath.Join(dir, "trainer")
-	build := exec.Command("go", "build", "-o", trainer, "floe/internal/job/jobtest/trainer")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the trainer: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+	return filepath.Join(dir, binaries.Trainer)
 }
 
 const (
@@ -104,7 +94,7 @@ func (w *world) job(name, dir, play, script string) course.Job {
 	j := course.Job{
 		Backend: b, Files: files.Disk(dir), Spec: spec, Digest: digest,
 		Request: job.Request{
-			Job: name, Command: []string{"sh", "-c", `cd "$FLOE_JOB_DIR"; ` + script + "\nexec " + job.Quote(trainer)},
+			Job: name, Command: []string{"sh", "-c", `cd "$FLOE_JOB_DIR"; ` + script + "\nexec " + job.Quote(trainer(w.t))},
 			Spec: filepath.Join(dir, "spec.json"), Dir: dir, Resources: job.Resources{GPUs: 2}, Grace: time.Minute,
 		},
 		Record: file(w.record), Work: "work", Host: "here", Attempts: 3, Resumes: 2, Every: every, Report: w.heard.hear,

@@ -7,13 +7,13 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"floe/internal/devtest/binaries"
 	"floe/internal/experiment"
 	"floe/internal/job"
 	"floe/internal/job/files"
@@ -83,16 +83,14 @@ func Run(t *testing.T, w World) {
 	}
 }
 
-// build compiles the job that the suite starts.
+// build builds the job that the suite starts.
 func build(t *testing.T) string {
 	t.Helper()
-	to := filepath.Join(t.TempDir(), "trainer")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", to, "floe/internal/job/jobtest/trainer") //nolint:gosec // our own package
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build the suite's job: %v\n%s", err, out)
+	dir, err := binaries.Build(binaries.Trainer)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return to
+	return filepath.Join(dir, binaries.Trainer)
 }
 
 type suite struct {
