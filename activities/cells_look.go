@@ -86,7 +86,7 @@ func memoSpec(info *workflowpb.WorkflowExecutionInfo) *experiment.Spec {
 // experiment under way.
 var cellStates = map[string]string{
 	"done":                 sweep.Done,
-	"done without designs":   sweep.Done,
+	"done without designs": sweep.Done,
 	"needs attention":      sweep.Attention,
 	"waiting for approval": sweep.Approval,
 	"paused":               sweep.Paused,

@@ -55,7 +55,7 @@ const (
 	StateBenchmarking = "benchmarking"
 	StateDone         = "done"
 	StateUndesigned   = "done without designs" // ran to its end, but no design of its designer could be used
-	StateAttention    = "needs attention"    // a step failed for good; somebody decides
+	StateAttention    = "needs attention"      // a step failed for good; somebody decides
 	StatePaused       = "paused"
 	StateStopped      = "stopped" // ended early on purpose, with its report
 	StateCancelling   = "cancelling"
