@@ -22,7 +22,7 @@ import (
 const (
 	pollEvery = 500 * time.Millisecond
 	queryWait = 5 * time.Second
-	silence   = 90 * time.Second // of the server, before following is given up
+	silence   = 24 * time.Hour // of the server, before following is given up: as limits.outage_minutes
 )
 
 // follow shows a run live until it ends, or until it needs attention. Its error

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"floe/activities"
@@ -80,7 +81,7 @@ func (v *view) waiting(err error) {
 		return
 	}
 	v.quiet = err.Error()
-	text := "waiting for the server or a worker: " + cleantext.Line(firstLine(v.quiet))
+	text := "waiting for Temporal or a worker since " + time.Now().Format("15:04") + ": " + cleantext.Line(firstLine(v.quiet))
 	if v.live {
 		v.draw(nil, []string{v.paint("33", text)})
 		return

@@ -117,15 +117,19 @@ func (s *sweepRun) armTable() string {
 	rows := []string{"| arm | done | running | waiting | failed | stopped | valid |", "|---|---|---|---|---|---|---|"}
 	for i, a := range s.in.Arms[:min(len(s.in.Arms), armsShown)] {
 		t := tallies[i]
-		rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %s |", a.Name, t.Done, t.Running, t.Waiting, t.Failed, t.Stopped, meanText(rates[i])))
+		rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %s |", a.Name, t.Done, t.Running, t.Waiting, t.Failed, t.Stopped, meanText(rates[i], t)))
 	}
 	return strings.Join(rows, "\n")
 }
 
-// meanText is the mean of an arm's last validations.
-func meanText(r sweep.ArmRate) string {
-	if r.Cells == 0 {
+// meanText is the mean of an arm's last validations, and says where cells are still to
+// come to their end.
+func meanText(r sweep.ArmRate, t sweep.Tally) string {
+	switch {
+	case r.Cells == 0:
 		return ""
+	case t.Done < t.Wanted:
+		return fmt.Sprintf("%s so far (%d of %d cells)", experiment.Percent(r.Mean), r.Cells, t.Wanted)
 	}
 	return experiment.Percent(r.Mean)
 }
