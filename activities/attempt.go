@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"floe/internal/artifact"
+	"floe/internal/experiment"
 )
 
 // Attempted travels with the error of an attempt, so that whoever reads of the
@@ -23,6 +24,8 @@ type Attempted struct {
 	Attempt int      `json:"attempt"`
 	Worker  string   `json:"worker"`
 	Log     []string `json:"log,omitempty"` // its end
+	// Damaged is the step that is not what its manifest says, in a failure of KindCorrupt.
+	Damaged *experiment.StepID `json:"damaged,omitempty"`
 }
 
 // Attempt is the document that each attempt of each step leaves: what it did and

@@ -59,7 +59,7 @@ func classify(ctx context.Context, err error) error {
 	case errors.As(err, &app): // without what wraps it: that would hide its kind
 		return app
 	case errors.As(err, &corrupt):
-		return temporal.NewNonRetryableApplicationError(err.Error(), KindCorrupt, nil)
+		return temporal.NewNonRetryableApplicationError(err.Error(), KindCorrupt, corrupt)
 	case away:
 		return temporal.NewApplicationErrorWithOptions(err.Error(), KindOutage, temporal.ApplicationErrorOptions{NextRetryDelay: out.After, Cause: out})
 	case errors.Is(err, plan.ErrMissing): // another experiment may be doing it again just now

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 
+	"floe/internal/artifact"
 	"floe/internal/experiment"
 	"floe/internal/outage"
 	"floe/internal/retry"
@@ -265,6 +266,11 @@ func (c *count) last(kind string, err error) error {
 		return app // details of another form are not touched
 	}
 	told.Attempt = c.tally.Failed
+	if corrupt, ok := errors.AsType[*artifact.CorruptError](err); ok {
+		if id, ok := corrupt.Step(); ok {
+			told.Damaged = &id
+		}
+	}
 	message := app.Message()
 	if !errors.As(err, new(*temporal.ApplicationError)) {
 		message = err.Error()

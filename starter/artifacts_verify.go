@@ -15,6 +15,7 @@ import (
 	"floe/activities"
 	"floe/internal/artifact"
 	"floe/internal/experiment"
+	"floe/workflows"
 )
 
 func (a *app) artifactsVerifyCmd() *cobra.Command {
@@ -78,13 +79,15 @@ func (a *app) artifactsVerify(ctx context.Context, names []string, repair bool) 
 	seen := map[experiment.StepID]bool{}
 	for _, name := range names {
 		refs, err := a.refs(ctx, name)
-		if !one && codeOf(ctx, err) == exitNotFound {
-			continue // an experiment that has not begun refers to nothing
+		all := stepsOf(refs)
+		if one {
+			all = append(all, a.damagedOf(ctx, name)...)
 		}
-		if err != nil {
+		// An experiment that has not begun refers to nothing.
+		if missing := codeOf(ctx, err) == exitNotFound; err != nil && (!missing || one && len(all) == len(stepsOf(activities.Refs{}))) {
 			return err
 		}
-		for _, s := range stepsOf(refs) {
+		for _, s := range all {
 			if s.done.ID.Key == "" || seen[s.done.ID] {
 				continue
 			}
@@ -100,6 +103,25 @@ func (a *app) artifactsVerify(ctx context.Context, names []string, repair bool) 
 		}
 	}
 	return a.tellCheck(v, repair)
+}
+
+// damagedOf is the step that an experiment failed on because it is damaged. A round
+// under way has no index yet that refers to it. Without the server, what was published
+// is all that is known.
+func (a *app) damagedOf(ctx context.Context, name string) []placed {
+	c, err := a.client(ctx)
+	if err != nil {
+		return nil
+	}
+	s, err := query(ctx, c, c.GetWorkflow(ctx, workflows.ExperimentID(name), ""))
+	if err != nil || s.Failure == nil || s.Failure.Damaged == nil {
+		return nil
+	}
+	where := "start"
+	if s.Failure.Round >= 0 && s.Failure.Round < s.Rounds {
+		where = fmt.Sprintf("round-%d", s.Failure.Round)
+	}
+	return []placed{{path: where + "/" + s.Failure.Step, done: activities.Done{ID: *s.Failure.Damaged}}}
 }
 
 // check verifies one step. Trouble with the store is an error, damage is a finding.

@@ -104,7 +104,7 @@ func TestWhatASentenceSaysLeadsOut(t *testing.T) {
 			t.Fatalf("failures of kind %v; want %s", got, want)
 		}
 	}
-	m.starter(append([]string{"run", specFile(t, small)}, designedBy(url)...)...)
+	m.starter(append([]string{"run", specFile(t, small), "--set", "limits.attempts=1"}, designedBy(url)...)...)
 	wants(until("Model"), "Model")
 
 	m.eachScorecard("/manifest.json", func(s *s3.Store, key string) error { return s.Delete(t.Context(), key) })
@@ -116,7 +116,7 @@ func TestWhatASentenceSaysLeadsOut(t *testing.T) {
 		return s.Put(t.Context(), key, strings.NewReader("{}"))
 	})
 	m.must("retry", "small")
-	wants(until("Model"), "Corrupt Missing Model")
+	wants(until("Model"), "Corrupt Missing Corrupt Model")
 
 	m.must("retry", "small", "--set", "designer.kind=learnability")
 	m.reaches("small", workflows.StateDone)

@@ -30,6 +30,8 @@ type Failure struct {
 	Attempts int      `json:"attempts"`          // that the spec allows
 	Worker   string   `json:"worker,omitempty"`  // that made the last attempt
 	Log      []string `json:"log,omitempty"`     // how that attempt's log ended
+	// Damaged is the step that is not what its manifest says, where that is the cause.
+	Damaged *experiment.StepID `json:"damaged,omitempty"`
 	// Skippable says whether the experiment can go on without this step.
 	Skippable bool `json:"skippable,omitempty"`
 	// Job is the training's job, where it goes on although its step has failed.
@@ -58,7 +60,7 @@ func failureOf(err error, round int, step string, limits experiment.LimitsSpec) 
 		}
 		var last activities.Attempted
 		if app.HasDetails() && app.Details(&last) == nil {
-			f.Attempt, f.Worker, f.Log = last.Attempt, last.Worker, last.Log
+			f.Attempt, f.Worker, f.Log, f.Damaged = last.Attempt, last.Worker, last.Log, last.Damaged
 		}
 	}
 	return f

@@ -1,6 +1,11 @@
 package artifact
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"floe/internal/experiment"
+)
 
 // CorruptError says that the store does not hold what was recorded. No retry
 // mends it.
@@ -20,6 +25,16 @@ func (e *CorruptError) Error() string {
 		s += fmt.Sprintf(" (restore it, or have the step done again: `starter artifacts verify --repair` sets %s aside)", e.Manifest)
 	}
 	return s
+}
+
+// Step is the step that was recorded as done and is not what was recorded.
+func (e *CorruptError) Step() (id experiment.StepID, ok bool) {
+	parts := strings.Split(e.Manifest, "/")
+	if len(parts) < 3 {
+		return id, false
+	}
+	id = experiment.StepID{Kind: parts[1], Key: parts[2]}
+	return id, manifestKey(id) == e.Manifest
 }
 
 func corruptFile(m Manifest, f File, want, got string) *CorruptError {
