@@ -29,14 +29,15 @@ type Retries struct {
 	Tell func(ctx context.Context, workflow string, p Progress) error
 }
 
-// What bounds work whose input has no limits, and lost attempts of all work.
 const (
+	// What bounds an experiment whose spec is older than the limits.
 	defaultAttempts = 5
 	defaultOutage   = 24 * time.Hour
-	lostMost        = 15
-	lostFor         = 30 * time.Minute
-	stopPause       = time.Second // before another worker takes over
-	toldAfter       = 2           // misses in a row after which the experiment says that it waits
+	// What bounds lost attempts of all work.
+	lostMost  = 15
+	lostFor   = 30 * time.Minute
+	stopPause = time.Second // before another worker takes over
+	toldAfter = 2           // misses in a row after which the experiment says that it waits
 )
 
 // InterceptActivity implements interceptor.WorkerInterceptor.
@@ -143,9 +144,10 @@ func newCount(ctx context.Context, r *Retries, args []any) *count {
 	return c
 }
 
-// limitsOf finds the bounds in an activity's input: the limits of its Spec.
+// limitsOf finds the bounds in an activity's input: the limits of its Spec. Work without
+// one is a sweep's bookkeeping, which goes on however long a store or a server is away.
 func limitsOf(args []any, info activity.Info) retry.Limits {
-	l := retry.Limits{Attempts: defaultAttempts, Outage: defaultOutage, Step: info.StartToCloseTimeout, Lost: lostMost, LostFor: lostFor}
+	l := retry.Limits{Step: info.StartToCloseTimeout, Lost: lostMost, LostFor: lostFor}
 	if len(args) != 1 {
 		return l
 	}
@@ -155,8 +157,8 @@ func limitsOf(args []any, info activity.Info) retry.Limits {
 	}
 	if f := v.FieldByName("Spec"); f.IsValid() {
 		if s, ok := reflect.TypeAssert[experiment.Spec](f); ok {
-			l.Attempts = cmp.Or(s.Limits.Attempts, l.Attempts)
-			l.Outage = cmp.Or(time.Duration(s.Limits.OutageMinutes)*time.Minute, l.Outage)
+			l.Attempts = cmp.Or(s.Limits.Attempts, defaultAttempts)
+			l.Outage = cmp.Or(time.Duration(s.Limits.OutageMinutes)*time.Minute, defaultOutage)
 		}
 	}
 	return l

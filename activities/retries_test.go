@@ -224,3 +224,20 @@ func TestWorkWhoseWorkersDieComesToAnEnd(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestTheBookkeepingOfASweepIsNotBounded: a sweep must not fail because a server was away
+// for longer than an experiment would wait.
+func TestTheBookkeepingOfASweepIsNotBounded(t *testing.T) {
+	var suite testsuite.WorkflowTestSuite
+	e := suite.NewTestActivityEnvironment()
+	e.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&activities.Retries{}}})
+	e.SetHeartbeatDetails(activities.Progress{Tally: &retry.Tally{Ended: true, Failed: 500}})
+	e.RegisterActivityWithOptions(func(context.Context, activities.LookAtCellsInput) error {
+		return errors.New("the server is restarting")
+	}, activity.RegisterOptions{Name: "Work"})
+	_, err := e.ExecuteActivity("Work", activities.LookAtCellsInput{})
+	var app *temporal.ApplicationError
+	if !errors.As(err, &app) || app.NonRetryable() {
+		t.Errorf("error %v; want one that is retried", err)
+	}
+}

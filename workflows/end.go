@@ -43,7 +43,7 @@ func (e *arm) end(ctx workflow.Context, cause error) error {
 	_ = workflow.UpsertTypedSearchAttributes(ctx, AttrState.ValueSet(state))
 	in := activities.PublishInput{Where: e.where, Spec: e.spec, RunID: e.runID, State: state, Refs: e.refs}
 	in.Operations = e.operations()
-	if out, err := call(ctx, shortWork, e.spec.Limits, "publish the report", do.Publish, in); err != nil {
+	if out, err := call(ctx, lastWork, e.spec.Limits, "publish the report", do.Publish, in); err != nil {
 		workflow.GetLogger(ctx).Warn("the report of an ended experiment was not written", "error", err)
 	} else {
 		e.report, e.status.Report = out, out.URL

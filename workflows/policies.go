@@ -21,6 +21,8 @@ type wait struct {
 	limit time.Duration
 	// start bounds the wait for a worker; zero does not.
 	start time.Duration
+	// all bounds all attempts together; zero does not.
+	all time.Duration
 }
 
 var (
@@ -28,6 +30,8 @@ var (
 	cpuWork   = wait{queue: QueueWork}                         // generating, scoring, asking a model
 	jobWork   = wait{queue: QueueJobs}                         // training: holds a device
 	watchWork = wait{queue: QueueWatch}                        // watching what works elsewhere: costs nothing here
+	// lastWork is the report of what failed or was cancelled: it must not keep it from ending.
+	lastWork = wait{queue: QueueWork, limit: 5 * time.Minute, all: 5 * time.Minute}
 )
 
 // trainWait is where a training of a spec waits.
@@ -87,6 +91,7 @@ func (w wait) options(limits experiment.LimitsSpec, summary string) workflow.Act
 		TaskQueue:              w.queue,
 		ScheduleToStartTimeout: w.start,
 		StartToCloseTimeout:    limit,
+		ScheduleToCloseTimeout: w.all,
 		HeartbeatTimeout:       heartbeat,
 		WaitForCancellation:    true,
 		Summary:                summary,

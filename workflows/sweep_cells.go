@@ -118,9 +118,9 @@ func (s *sweepRun) reason() string {
 	return strings.TrimSpace("sweep " + s.in.Name + ": " + s.in.Reason)
 }
 
-// sweepLimits bound the bookkeeping of sweeps. A sweep outlives a store or a
-// server that is away for a night: attempts come a minute apart.
-var sweepLimits = experiment.LimitsSpec{Attempts: 10000}
+// sweepLimits are for the bookkeeping of sweeps, which is not bounded: a sweep outlives a
+// store or a server that is away for a night.
+var sweepLimits experiment.LimitsSpec
 
 func (s *sweepRun) refs(batch []int) []activities.CellRef {
 	refs := make([]activities.CellRef, len(batch))
