@@ -67,6 +67,13 @@ func (i *retrying) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteA
 		return nil, c.last(KindTimeout, errors.New(why))
 	}
 	activity.RecordHeartbeat(ctx, c.progress)
+	defer func() {
+		if p := recover(); p != nil { // else the attempt would count as lost
+			c.fail()
+			activity.RecordHeartbeat(ctx, c.progress)
+			panic(p) // for the SDK, which makes it an error
+		}
+	}()
 	out, err := i.Next.ExecuteActivity(ctx, in)
 	return out, c.end(ctx, err)
 }
@@ -103,8 +110,8 @@ func kept(ctx context.Context, n int) {
 	}
 }
 
-// outwaiting says whether an attempt still waits for a service to answer.
-func outwaiting(ctx context.Context, p Progress) bool {
+// stillAway says whether the service that an attempt waits for has yet to answer.
+func stillAway(ctx context.Context, p Progress) bool {
 	c := countOf(ctx)
 	if c == nil || p.Done > 0 {
 		return false
@@ -228,6 +235,12 @@ func (c *count) counted(err error) error {
 		return c.last(kindOf(app), err)
 	}
 	return err
+}
+
+func (c *count) fail() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tally.Fail(time.Now())
 }
 
 // reasonOf is why a service did not answer, without naming it again.

@@ -147,6 +147,16 @@ func TestFailuresWithProgressBetweenThemAreNot(t *testing.T) {
 	}
 }
 
+func TestAPanicIsAFailure(t *testing.T) {
+	t.Parallel()
+	w := newWork(t)
+	err := w.do(input(2), func(context.Context, int) error { panic("index out of range") })
+	wantLast(t, err, activities.KindTimeout, 2)
+	if w.tries != 2 {
+		t.Errorf("%d tries; want 2", w.tries)
+	}
+}
+
 func TestAWorkerThatStopsUsesUpNoAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWork(t)

@@ -152,7 +152,7 @@ func (b *beat) report(done, total int, note string) {
 func (b *beat) tell() {
 	p := b.latest()
 	percent := 100 * p.Done / max(1, p.Total)
-	if outwaiting(b.ctx, p) {
+	if stillAway(b.ctx, p) {
 		return // the experiment shows what is waited for
 	}
 	if time.Since(b.toldAt) < tellEvery || percent < b.told+100/tellSteps {
