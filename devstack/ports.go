@@ -105,7 +105,7 @@ func freePort(used map[int]bool) (int, error) {
 	const low, high, attempts = 16384, 32768, 200
 	for range attempts {
 		port := low + rand.IntN(high-low) // #nosec G404 -- a port number is no secret
-		if !used[port] && tryListen(port) == nil {
+		if !used[port] && tryListen(port) == nil && reserve(port) {
 			return port, nil
 		}
 	}

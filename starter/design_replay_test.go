@@ -197,7 +197,7 @@ func refusedReplays(t *testing.T, m *machine) {
 		{[]string{"--designer", "random,random"}, exitUsage, []string{"asked for twice"}},
 		{[]string{"--round", "7", "--designer", "fixed"}, exitNotFound, []string{"round 7 of small is not finished; rounds 0 to 1 are"}},
 		{[]string{"--designer", "openai:nowhere", "--model", "m"}, exitFailed, []string{`no endpoint is called "nowhere"`}},
-		{[]string{"--designer", "openai:http://127.0.0.1:1/v1", "--model", "m", "--max-cost", "1"}, exitFailed, []string{"give its endpoint prompt_price and reply_price"}},
+		{[]string{"--designer", "openai:http://127.0.0.1:1/v1", "--model", "m", "--max-cost", "1"}, exitUsage, []string{"limits.model_cost: found 1", "has no prices"}},
 	} {
 		_, errOut, code := m.starter(append([]string{"design", "replay", "small"}, c.args...)...)
 		if code != c.code {

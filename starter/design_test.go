@@ -183,7 +183,7 @@ func TestAFallbackIsLoud(t *testing.T) {
 	defer server.Close()
 	m := boot(t, "OPENAI_BASE_URL="+server.URL+"/v1", "OPENAI_API_KEY=none")
 	out, errOut, code := m.starter("run", gatedSpec(t, "1", "{kind: openai, model: scripted, repairs: 1}"))
-	if code != exitOK || !strings.Contains(errOut, activities.StateFallback) || !strings.Contains(out, "! design_fallback: Round 0") {
+	if code != exitUndesigned || !strings.Contains(errOut, activities.StateFallback) || !strings.Contains(out, "! design_fallback: Round 0") {
 		t.Errorf("run: exit code %d\n%s%s", code, out, errOut)
 	}
 	if out := m.must("show", "small"); !strings.Contains(out, "! design_fallback: Round 0") {
