@@ -11,8 +11,8 @@ import (
 	"floe/internal/artifact"
 	"floe/internal/experiment"
 	"floe/internal/job"
-	"floe/internal/job/course"
-	"floe/internal/job/order"
+	"floe/internal/job/runner"
+	"floe/internal/job/trainspec"
 	"floe/internal/plan"
 )
 
@@ -57,7 +57,7 @@ func (a *Activities) trainModel(ctx context.Context, in TrainInput) (Trained, er
 	if err != nil {
 		return Trained{}, classify(ctx, err)
 	}
-	var elsewhere *course.ElsewhereError
+	var elsewhere *runner.ElsewhereError
 	var left place
 	m, done, err := a.step(ctx, in.Where, in.Spec, plan.KindTrain, t.inputs, func(ctx context.Context, h *artifact.Hold, report func(int, int, string)) ([]artifact.Body, error) {
 		files, p, err := a.runJob(ctx, h.ID(), t, report)
@@ -109,7 +109,7 @@ func (a *Activities) runJob(ctx context.Context, step experiment.StepID, t train
 		return a.put(ctx, p, t, func(text string) { report(0, c.Spec.ExpectedSteps, text) })
 	}
 	verdict, history, err := c.Run(ctx)
-	if _, ended := errors.AsType[*course.EndedError](err); err == nil || ended {
+	if _, ended := errors.AsType[*runner.EndedError](err); err == nil || ended {
 		log.tail()
 	}
 	if err != nil {
@@ -124,28 +124,28 @@ func (a *Activities) runJob(ctx context.Context, step experiment.StepID, t train
 const backendProcess = "process"
 
 // course is the job of a step.
-func (a *Activities) course(ctx context.Context, step experiment.StepID, t training) (course.Job, place, error) {
+func (a *Activities) course(ctx context.Context, step experiment.StepID, t training) (runner.Job, place, error) {
 	s := t.in.Spec
 	backend, err := a.Jobs(s)
 	if err != nil {
-		return course.Job{}, place{}, badInput(err)
+		return runner.Job{}, place{}, badInput(err)
 	}
 	p := a.place(s)
 	p.step = step
 	inputs, err := p.inputs(a, t)
 	if err != nil {
-		return course.Job{}, p, err
+		return runner.Job{}, p, err
 	}
-	spec, err := order.Spec(s, inputs)
+	spec, err := trainspec.Spec(s, inputs)
 	if err != nil {
-		return course.Job{}, p, badInput(err)
+		return runner.Job{}, p, badInput(err)
 	}
 	body, digest, err := spec.Marshal()
 	if err != nil {
-		return course.Job{}, p, badInput(err)
+		return runner.Job{}, p, badInput(err)
 	}
-	p.job, p.spec = order.Name(step, digest), body
-	c := course.Job{
+	p.job, p.spec = trainspec.Name(step, digest), body
+	c := runner.Job{
 		Backend: backend, Files: p.files(ctx), Spec: spec, Digest: digest,
 		Request: p.request(s, digest), Record: record{a.Steps.Store, recordKey(step)},
 		Work:     a.claimant(ctx, t.in.Where).Work,
@@ -188,7 +188,7 @@ func (a *Activities) StopTraining(ctx context.Context, in TrainInput) (Stopped, 
 	}
 	c.Report = b.report
 	err = c.Stop(ctx)
-	if elsewhere, ok := errors.AsType[*course.ElsewhereError](err); ok {
+	if elsewhere, ok := errors.AsType[*runner.ElsewhereError](err); ok {
 		return Stopped{Elsewhere: elsewhere.Host}, nil
 	}
 	return Stopped{}, classify(ctx, err)

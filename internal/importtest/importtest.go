@@ -29,11 +29,11 @@ var (
 		{"floe/internal/designer/openai", "only worker lists adapters"},
 		{"floe/internal/designer/rule", "only worker lists adapters"},
 		{"floe/internal/env/lake", "environments are reached through env/all"},
-		{"floe/internal/job/process", backEnds},
-		{"floe/internal/job/slurm", backEnds},
-		{"floe/internal/job/ray", backEnds},
-		{"floe/internal/job/kubernetes", backEnds},
-		{"floe/internal/job/command", backEnds},
+		{"floe/internal/job/backend/process", backEnds},
+		{"floe/internal/job/backend/slurm", backEnds},
+		{"floe/internal/job/backend/ray", backEnds},
+		{"floe/internal/job/backend/kubernetes", backEnds},
+		{"floe/internal/job/backend/command", backEnds},
 	}
 )
 
