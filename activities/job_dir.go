@@ -24,9 +24,9 @@ import (
 // the worker, unless the spec says where.
 const remoteFolder = "/tmp/floe"
 
-// place is where a job's files are: below a folder that worker and job see under the
+// jobDir is where a job's files are: below a folder that worker and job see under the
 // same path, or in the artifact store.
-type place struct {
+type jobDir struct {
 	folder string         // of job directories, on the job's machine
 	store  artifact.Store // nil: the worker sees the folder
 	here   bool           // the folder is on the worker's own machine, whoever sees it
@@ -36,54 +36,54 @@ type place struct {
 	spec   []byte // spec.json
 }
 
-func (a *Activities) place(s experiment.Spec) place {
-	p := place{folder: s.Job.Folder, steps: a.Steps}
+func (a *Activities) jobDir(s experiment.Spec) jobDir {
+	d := jobDir{folder: s.Job.Folder, steps: a.Steps}
 	if s.Job.InStore() {
-		p.store = a.Steps.Store
+		d.store = a.Steps.Store
 	}
-	p.here = s.Job.Backend == backendProcess
+	d.here = s.Job.Backend == backendProcess
 	switch {
-	case p.folder != "":
+	case d.folder != "":
 	case s.Job.Backend == "ray" || s.Job.Backend == "kubernetes":
-		p.folder = remoteFolder
+		d.folder = remoteFolder
 	default:
-		p.folder = filepath.Join(a.Folder, "jobs")
+		d.folder = filepath.Join(a.Folder, "jobs")
 	}
-	return p
+	return d
 }
 
-func (p place) dir() string { return filepath.Join(p.folder, p.job) }
+func (d jobDir) path() string { return filepath.Join(d.folder, d.job) }
 
 // prefix is the job's directory in the store.
-func (p place) prefix() string { return artifact.WorkFolder(p.step, artifact.FolderJob) + "/" + p.job }
+func (d jobDir) prefix() string { return artifact.WorkFolder(d.step, artifact.FolderJob) + "/" + d.job }
 
 // key is where a file of the job is in the store.
-func (p place) key(name string) string { return p.prefix() + "/" + name }
+func (d jobDir) key(name string) string { return d.prefix() + "/" + name }
 
 // datasetAt and checkpointAt are where the worker puts inputs into a folder.
-func (p place) datasetAt(sum string) string {
-	return filepath.Join(p.folder, "inputs", sum+".jsonl.zst")
+func (d jobDir) datasetAt(sum string) string {
+	return filepath.Join(d.folder, "inputs", sum+".jsonl.zst")
 }
 
-func (p place) checkpoints() string { return filepath.Join(p.folder, "inputs") }
+func (d jobDir) checkpoints() string { return filepath.Join(d.folder, "inputs") }
 
 // inputs are the addresses of a training's inputs for its job.
-func (p place) inputs(a *Activities, t training) (trainspec.Inputs, error) {
+func (d jobDir) inputs(a *Activities, t training) (trainspec.Inputs, error) {
 	data, ok := t.data.File(FileDataset)
 	if !ok {
 		return trainspec.Inputs{}, fmt.Errorf("step %s has no %s", t.data.ID, FileDataset)
 	}
 	in := trainspec.Inputs{
-		Dataset: job.Dataset{URI: p.datasetAt(data.SHA256), SHA256: data.SHA256, Rows: t.rows},
+		Dataset: job.Dataset{URI: d.datasetAt(data.SHA256), SHA256: data.SHA256, Rows: t.rows},
 		State:   job.RewardState{Answers: t.init.Answers, Within: t.init.Within},
 		Seed:    t.inputs.Seed,
 	}
-	if p.store != nil {
+	if d.store != nil {
 		in.Dataset.URI = a.Steps.Store.URL(data.Object)
 	}
 	if c := t.init.Checkpoint; c != nil {
-		in.Init = &job.Init{URI: filepath.Join(p.checkpoints(), c.ManifestSHA256), ManifestSHA256: c.ManifestSHA256}
-		if p.store != nil {
+		in.Init = &job.Init{URI: filepath.Join(d.checkpoints(), c.ManifestSHA256), ManifestSHA256: c.ManifestSHA256}
+		if d.store != nil {
 			in.Init.URI = a.Steps.Store.URL(path.Dir(objectOf(t.init.step, checkpoint.Prefix+"manifest.json")))
 		}
 	}
@@ -91,39 +91,39 @@ func (p place) inputs(a *Activities, t training) (trainspec.Inputs, error) {
 }
 
 // files is the job's directory as the worker sees it.
-func (p place) files(ctx context.Context) job.Files {
-	if p.store != nil {
-		return files.Store(ctx, p.store, p.prefix())
+func (d jobDir) files(ctx context.Context) job.Files {
+	if d.store != nil {
+		return files.Store(ctx, d.store, d.prefix())
 	}
-	return files.Disk(p.dir())
+	return files.Disk(d.path())
 }
 
 // request is what the back end is given.
-func (p place) request(s experiment.Spec, digest string) job.Request {
+func (d jobDir) request(s experiment.Spec, digest string) job.Request {
 	r := trainspec.Request(*s.Job)
-	r.Job, r.SpecSHA256, r.Dir = p.job, digest, p.dir()
-	r.Spec = filepath.Join(p.dir(), trainspec.FileSpec)
-	if p.store != nil {
-		r.Spec, r.Output = p.store.URL(p.key(trainspec.FileSpec)), p.store.URL(p.prefix())+"/"
+	r.Job, r.SpecSHA256, r.Dir = d.job, digest, d.path()
+	r.Spec = filepath.Join(d.path(), trainspec.FileSpec)
+	if d.store != nil {
+		r.Spec, r.Output = d.store.URL(d.key(trainspec.FileSpec)), d.store.URL(d.prefix())+"/"
 	}
 	return r
 }
 
 // put writes spec.json, and in a folder the inputs, before the first attempt.
-func (a *Activities) put(ctx context.Context, p place, t training, note func(string)) error {
-	if p.store != nil {
-		return p.store.Put(ctx, p.key(trainspec.FileSpec), bytes.NewReader(p.spec))
+func (a *Activities) put(ctx context.Context, d jobDir, t training, note func(string)) error {
+	if d.store != nil {
+		return d.store.Put(ctx, d.key(trainspec.FileSpec), bytes.NewReader(d.spec))
 	}
 	data, _ := t.data.File(FileDataset)
-	if err := a.putDataset(ctx, t.data, p.datasetAt(data.SHA256), data.Size); err != nil {
+	if err := a.putDataset(ctx, t.data, d.datasetAt(data.SHA256), data.Size); err != nil {
 		return fmt.Errorf("put the dataset where the job finds it: %w", err)
 	}
 	if t.init.Checkpoint != nil {
-		if _, err := checkpoint.Fetch(ctx, a.Steps, t.init.step, p.checkpoints(), checkpoint.All, note); err != nil {
+		if _, err := checkpoint.Fetch(ctx, a.Steps, t.init.step, d.checkpoints(), checkpoint.All, note); err != nil {
 			return err
 		}
 	}
-	return files.Disk(p.dir()).Put(ctx, trainspec.FileSpec, p.spec)
+	return files.Disk(d.path()).Put(ctx, trainspec.FileSpec, d.spec)
 }
 
 // putDataset copies a step's dataset to a path that is named by its digest. What is
@@ -157,20 +157,20 @@ func (a *Activities) putDataset(ctx context.Context, m artifact.Manifest, to str
 
 const removeWithin = time.Minute
 
-// remove frees what the job has used once all that counts is with the step. A place
-// of no job is none.
-func (p place) remove(ctx context.Context) error {
-	if p.job == "" {
+// remove frees what the job has used once all that counts is with the step. A
+// directory of no job is none.
+func (d jobDir) remove(ctx context.Context) error {
+	if d.job == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
-	listed, err := p.steps.Store.List(ctx, artifact.WorkFolder(p.step, artifact.FolderJob)+"/")
+	listed, err := d.steps.Store.List(ctx, artifact.WorkFolder(d.step, artifact.FolderJob)+"/")
 	for _, o := range listed {
-		err = errors.Join(err, p.steps.Store.Delete(ctx, o.Key))
+		err = errors.Join(err, d.steps.Store.Delete(ctx, o.Key))
 	}
-	if p.store == nil || p.here {
-		err = errors.Join(err, os.RemoveAll(p.dir()))
+	if d.store == nil || d.here {
+		err = errors.Join(err, os.RemoveAll(d.path()))
 	}
 	return err
 }

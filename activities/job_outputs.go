@@ -20,11 +20,11 @@ import (
 // FileHistory has the attempts of a training's job.
 const FileHistory = "attempts.json"
 
-// harvest gathers what a finished job left as the files of its step: the checkpoint,
+// collectOutputs makes the files of a step of what its finished job left: the checkpoint,
 // what it measured, and the logs of all attempts.
-func (a *Activities) harvest(ctx context.Context, t training, c runner.Job, p place, v job.Verdict, history runner.History) (found []artifact.Body, err error) {
-	defer func() { err = files.Outage(p.dir(), err) }()
-	where := p.files(ctx)
+func (a *Activities) collectOutputs(ctx context.Context, t training, j runner.Job, d jobDir, v job.Verdict, history runner.History) (found []artifact.Body, err error) {
+	defer func() { err = files.Outage(d.path(), err) }()
+	where := d.files(ctx)
 	out, err := whole(where, v.Result.FinalCheckpoint, *v.Manifest)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (a *Activities) harvest(ctx context.Context, t training, c runner.Job, p pl
 		Answers: v.Result.RewardState.Answers, Within: v.Result.RewardState.Within,
 		Checkpoint: &experiment.Checkpoint{Kind: v.Manifest.Kind, Step: v.Manifest.Step, ManifestSHA256: v.Result.ManifestSHA256},
 	}
-	training := trainingOf(t, c.Spec, *v.Result, metrics)
+	training := trainingOf(t, j.Spec, *v.Result, metrics)
 	training.Job = jobOf(t.in.Spec, *v.Result, history, metrics)
 	said, err := jsonFiles(FileModel, trained, FileTraining, training, FileHistory, history)
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *Activities) harvest(ctx context.Context, t training, c runner.Job, p pl
 		}
 		out = append(out, some...)
 	}
-	return append(out, backendLogs(ctx, c, history, where)...), nil
+	return append(out, backendLogs(ctx, j, history, where)...), nil
 }
 
 // whole is a checkpoint, file by file, below checkpoint.Prefix.
@@ -88,11 +88,11 @@ func copies(where job.Files, pattern string) ([]artifact.Body, error) {
 
 // backendLogs is what the attempts printed, as far as the back end still knows it and
 // the trainer has not kept the same. A log that is gone costs the log, not the training.
-func backendLogs(ctx context.Context, c runner.Job, history runner.History, where job.Files) []artifact.Body {
+func backendLogs(ctx context.Context, j runner.Job, history runner.History, where job.Files) []artifact.Body {
 	var out []artifact.Body
 	for _, at := range history.Attempts {
 		var log bytes.Buffer
-		if err := c.Backend.Logs(ctx, at.Name(), job.LogOptions{}, &log); err != nil || log.Len() == 0 {
+		if err := j.Backend.Logs(ctx, at.Name(), job.LogOptions{}, &log); err != nil || log.Len() == 0 {
 			continue
 		}
 		if kept, err := fs.ReadFile(where, fmt.Sprintf("log/a%d.log", at.Number)); err == nil && bytes.Equal(kept, log.Bytes()) {

@@ -16,39 +16,39 @@ const (
 
 // mayGoOn says whether there may be another attempt after the newest, and waits
 // before it: longer each time, as what made it end may still be there.
-func (c *course) mayGoOn(ctx context.Context, a *Attempt) error {
-	c.done = a.Steps
-	if a.Work == c.Work { // otherwise somebody was asked since, and wants it to go on
-		if err := c.within(a); err != nil {
+func (r *runner) mayGoOn(ctx context.Context, a *Attempt) error {
+	r.done = a.Steps
+	if a.Work == r.Work { // otherwise somebody was asked since, and wants it to go on
+		if err := r.within(a); err != nil {
 			return err
 		}
 	}
-	pause := c.pause(a)
-	c.tellNext(a, pause)
+	pause := r.pause(a)
+	r.tellNext(a, pause)
 	return sleep(ctx, pause)
 }
 
 // pause is the time before the attempt after one; none where this work had not
 // ended in the same way, or has got on since.
-func (c *course) pause(a *Attempt) time.Duration {
+func (r *runner) pause(a *Attempt) time.Duration {
 	n := 0
 	switch a.Outcome {
 	case job.Busy:
-		n = c.history.busy(c.Work)
+		n = r.history.busy(r.Work)
 	case job.Failed:
-		n = c.history.since(a.Job, c.Work, job.Failed)
+		n = r.history.since(a.Job, r.Work, job.Failed)
 	case job.Interrupted:
-		n = c.history.since(a.Job, c.Work, job.Interrupted)
+		n = r.history.since(a.Job, r.Work, job.Interrupted)
 	default:
 	}
 	if n == 0 {
 		return 0
 	}
-	return min(c.Every<<min(n-1, mostDoubled), longestPause)
+	return min(r.Every<<min(n-1, mostDoubled), longestPause)
 }
 
 // within holds what became of this work against its bounds.
-func (c *course) within(a *Attempt) error {
+func (r *runner) within(a *Attempt) error {
 	ended := func(final bool, format string, args ...any) error {
 		return &EndedError{Job: a.Job, Outcome: a.Outcome, Reason: fmt.Sprintf(format, args...), Final: final}
 	}
@@ -57,36 +57,36 @@ func (c *course) within(a *Attempt) error {
 	case job.Hopeless:
 		return ended(true, "attempt %d: %s", a.Number, a.Reason)
 	case job.Failed:
-		if n := c.history.since(a.Job, c.Work, job.Failed); n >= c.Attempts {
+		if n := r.history.since(a.Job, r.Work, job.Failed); n >= r.Attempts {
 			return ended(false, "failed %s without a newer checkpoint than that of step %d; attempt %d: %s", times(n), a.Steps, a.Number, a.Reason)
 		}
 	case job.Interrupted:
-		if n := c.history.since(a.Job, c.Work, job.Interrupted); n > c.Resumes {
+		if n := r.history.since(a.Job, r.Work, job.Interrupted); n > r.Resumes {
 			return ended(false, "interrupted %s without a newer checkpoint than that of step %d; attempt %d: %s", times(n), a.Steps, a.Number, a.Reason)
 		}
 	case job.Busy:
-		if n := c.history.busy(c.Work); n > mostBusy {
-			return ended(false, "another program has held the directory %s, looked at %s; attempt %d: %s", c.Request.Dir, times(n), a.Number, a.Reason)
+		if n := r.history.busy(r.Work); n > mostBusy {
+			return ended(false, "another program has held the directory %s, looked at %s; attempt %d: %s", r.Request.Dir, times(n), a.Number, a.Reason)
 		}
 	}
 	return nil
 }
 
 // tellNext says what comes after an attempt.
-func (c *course) tellNext(a *Attempt, pause time.Duration) {
+func (r *runner) tellNext(a *Attempt, pause time.Duration) {
 	from := "the beginning"
-	if a.Steps > 0 && a.Host == c.Host {
+	if a.Steps > 0 && a.Host == r.Host {
 		from = fmt.Sprintf("step %d", a.Steps)
 	}
-	if a.Steps > 0 && a.Host != c.Host {
-		c.Log.Warn("the checkpoint of a training lies on another machine; it begins anew", "job", a.Job, "step", a.Steps, "host", a.Host)
+	if a.Steps > 0 && a.Host != r.Host {
+		r.Log.Warn("the checkpoint of a training lies on another machine; it begins anew", "job", a.Job, "step", a.Steps, "host", a.Host)
 	}
-	c.Log.Info("another attempt at a training", "job", a.Job, "attempt", c.next(), "from", from, "in", pause, "after", a.Reason)
+	r.Log.Info("another attempt at a training", "job", a.Job, "attempt", r.next(), "from", from, "in", pause, "after", a.Reason)
 	in := ""
 	if pause > time.Second {
 		in = " in " + span(pause)
 	}
-	c.say(fmt.Sprintf("attempt %d %s (%s); the next goes on from %s%s", a.Number, past(a.Outcome), a.Reason, from, in))
+	r.say(fmt.Sprintf("attempt %d %s (%s); the next goes on from %s%s", a.Number, past(a.Outcome), a.Reason, from, in))
 }
 
 func past(o job.Outcome) string {

@@ -12,10 +12,10 @@ import (
 )
 
 // load reads the history as it is kept.
-func (c *course) load(ctx context.Context) (History, error) {
+func (r *runner) load(ctx context.Context) (History, error) {
 	var body []byte
-	err := c.patiently(ctx, "read the record of attempts", func() (err error) {
-		body, err = c.Record.Load(ctx)
+	err := r.patiently(ctx, "read the record of attempts", func() (err error) {
+		body, err = r.Record.Load(ctx)
 		return err
 	})
 	if err != nil {
@@ -25,19 +25,19 @@ func (c *course) load(ctx context.Context) (History, error) {
 }
 
 // save keeps the history. What it must not undo is that somebody asked to stop.
-func (c *course) save(ctx context.Context) error {
-	kept, err := c.load(ctx)
+func (r *runner) save(ctx context.Context) error {
+	kept, err := r.load(ctx)
 	if err != nil {
 		return err
 	}
-	if kept.StopAsked.After(c.history.StopAsked) {
-		c.history.StopAsked = kept.StopAsked
+	if kept.StopAsked.After(r.history.StopAsked) {
+		r.history.StopAsked = kept.StopAsked
 	}
-	body, err := c.history.Marshal()
+	body, err := r.history.Marshal()
 	if err != nil {
 		return err
 	}
-	return c.patiently(ctx, "write the record of attempts", func() error { return c.Record.Save(ctx, body) })
+	return r.patiently(ctx, "write the record of attempts", func() error { return r.Record.Save(ctx, body) })
 }
 
 const longestWait = 30 * time.Second // between two tries
@@ -46,10 +46,10 @@ const longestWait = 30 * time.Second // between two tries
 // allows: back ends and stores are away at times, and a job that runs is worth
 // waiting for them. An outage that lasts longer keeps its mark, and the next watcher
 // goes on.
-func (c *course) patiently(ctx context.Context, what string, do func() error) error {
+func (r *runner) patiently(ctx context.Context, what string, do func() error) error {
 	began := time.Now()
-	for wait := min(c.Every, longestWait); ; wait = min(2*wait, longestWait) {
-		err := files.Outage(c.Request.Dir, do())
+	for wait := min(r.Every, longestWait); ; wait = min(2*wait, longestWait) {
+		err := files.Outage(r.Request.Dir, do())
 		switch {
 		case err == nil:
 			return nil
@@ -57,12 +57,12 @@ func (c *course) patiently(ctx context.Context, what string, do func() error) er
 			return ctx.Err()
 		case lasting(err):
 			return err
-		case time.Since(began)+wait > c.Tolerance:
+		case time.Since(began)+wait > r.Tolerance:
 			return fmt.Errorf("%s: %w", what, err)
 		}
-		c.blind = true
-		c.Log.Warn("trouble with a training; it goes on by itself", "job", c.Request.Job, "cannot", what, "error", err)
-		c.say(fmt.Sprintf("cannot %s, and tries again: %s", what, brief(err.Error())))
+		r.blind = true
+		r.Log.Warn("trouble with a training; it goes on by itself", "job", r.Request.Job, "cannot", what, "error", err)
+		r.say(fmt.Sprintf("cannot %s, and tries again: %s", what, brief(err.Error())))
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}

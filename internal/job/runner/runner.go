@@ -20,7 +20,7 @@ import (
 	"floe/internal/job"
 )
 
-// Job is one job and the bounds of its course.
+// Job is one job and the bounds within which it is run.
 type Job struct {
 	Backend job.Backend
 	Files   job.Files   // the job's directory as the worker sees it
@@ -83,19 +83,19 @@ const (
 //
 // The history is as far as it is known, also beside an error.
 func (j Job) Run(ctx context.Context) (job.Verdict, History, error) {
-	c, err := begin(ctx, j)
+	r, err := begin(ctx, j)
 	if err != nil {
 		return job.Verdict{}, History{}, err
 	}
-	v, err := c.run(ctx)
-	return v, c.history, err
+	v, err := r.run(ctx)
+	return v, r.history, err
 }
 
-// course is a job while somebody brings it on.
-type course struct {
+// runner is one Run or Stop of a job.
+type runner struct {
 	Job
 	history History
-	asked   time.Time // when somebody had last asked to stop, as this course began
+	asked   time.Time // of the last request to stop, as this run began
 	put     bool      // inputs were written
 	done    int       // steps last reported
 	total   int
@@ -104,7 +104,7 @@ type course struct {
 	blind   bool // something could not be asked since this was last set to false
 }
 
-func begin(ctx context.Context, j Job) (*course, error) {
+func begin(ctx context.Context, j Job) (*runner, error) {
 	if j.Every <= 0 {
 		j.Every = defaultEvery
 	}
@@ -127,34 +127,34 @@ func begin(ctx context.Context, j Job) (*course, error) {
 	if err := first.Validate(); err != nil {
 		return nil, err
 	}
-	c := &course{Job: j, total: j.Spec.ExpectedSteps}
+	r := &runner{Job: j, total: j.Spec.ExpectedSteps}
 	var err error
-	c.history, err = c.load(ctx)
-	c.asked = c.history.StopAsked
-	return c, err
+	r.history, err = r.load(ctx)
+	r.asked = r.history.StopAsked
+	return r, err
 }
 
 // run is the whole story.
-func (c *course) run(ctx context.Context) (job.Verdict, error) {
-	if err := c.stopOthers(ctx); err != nil {
+func (r *runner) run(ctx context.Context) (job.Verdict, error) {
+	if err := r.stopOthers(ctx); err != nil {
 		return job.Verdict{}, err
 	}
-	if err := c.find(ctx); err != nil {
+	if err := r.find(ctx); err != nil {
 		return job.Verdict{}, err
 	}
 	for {
-		if a := c.newest(); a != nil && (a.Outcome == "" || a.Outcome == job.Success) {
-			v, err := c.finish(ctx, a)
+		if a := r.newest(); a != nil && (a.Outcome == "" || a.Outcome == job.Success) {
+			v, err := r.finish(ctx, a)
 			if err != nil || v.Outcome == job.Success {
 				return v, err
 			}
 		}
-		if a := c.newest(); a != nil {
-			if err := c.mayGoOn(ctx, a); err != nil {
+		if a := r.newest(); a != nil {
+			if err := r.mayGoOn(ctx, a); err != nil {
 				return job.Verdict{}, err
 			}
 		}
-		if err := c.another(ctx); err != nil {
+		if err := r.another(ctx); err != nil {
 			return job.Verdict{}, err
 		}
 	}
@@ -162,41 +162,41 @@ func (c *course) run(ctx context.Context) (job.Verdict, error) {
 
 // finish watches an attempt to its end and judges it. A success is judged again
 // whenever it is met: its files may be gone.
-func (c *course) finish(ctx context.Context, a *Attempt) (job.Verdict, error) {
+func (r *runner) finish(ctx context.Context, a *Attempt) (job.Verdict, error) {
 	if !a.Status.State.Final() {
-		if err := c.watch(ctx, a); err != nil {
+		if err := r.watch(ctx, a); err != nil {
 			return job.Verdict{}, err
 		}
 	}
-	v, err := c.judge(ctx, a)
-	if err == nil && v.Outcome != job.Success && c.stopped() {
+	v, err := r.judge(ctx, a)
+	if err == nil && v.Outcome != job.Success && r.stopped() {
 		err = ErrStopped
 	}
 	return v, err
 }
 
 // newest is the latest attempt of this job; nil if there is none.
-func (c *course) newest() *Attempt {
-	for i := len(c.history.Attempts) - 1; i >= 0; i-- {
-		if a := &c.history.Attempts[i]; a.Job == c.Request.Job {
+func (r *runner) newest() *Attempt {
+	for i := len(r.history.Attempts) - 1; i >= 0; i-- {
+		if a := &r.history.Attempts[i]; a.Job == r.Request.Job {
 			return a
 		}
 	}
 	return nil
 }
 
-// stopped reports whether somebody asked to stop since this course began.
-func (c *course) stopped() bool { return c.history.StopAsked.After(c.asked) }
+// stopped reports whether a stop was asked for since this run began.
+func (r *runner) stopped() bool { return r.history.StopAsked.After(r.asked) }
 
 // request is that of an attempt.
-func (c *course) request(a *Attempt) job.Request {
-	r := c.Request
-	r.Job, r.Attempt, r.SpecSHA256 = a.Job, a.Number, a.SpecSHA256
-	return r
+func (r *runner) request(a *Attempt) job.Request {
+	req := r.Request
+	req.Job, req.Attempt, req.SpecSHA256 = a.Job, a.Number, a.SpecSHA256
+	return req
 }
 
 // say reports what is done at the moment, at the steps last seen.
-func (c *course) say(note string) { c.Report(c.done, c.total, note) }
+func (r *runner) say(note string) { r.Report(r.done, r.total, note) }
 
 // ErrStopped is returned by a Run during which Stop was called.
 var ErrStopped = errors.New("the training was stopped")

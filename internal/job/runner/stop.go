@@ -13,37 +13,37 @@ import (
 // if there is none. *ElsewhereError, and nothing is touched, if only another
 // machine can reach one.
 func (j Job) Stop(ctx context.Context) error {
-	c, err := begin(ctx, j)
+	r, err := begin(ctx, j)
 	if err != nil {
 		return err
 	}
-	for i := range c.history.Attempts {
-		if a := &c.history.Attempts[i]; a.AtWork() {
-			if err := c.here(a); err != nil {
+	for i := range r.history.Attempts {
+		if a := &r.history.Attempts[i]; a.AtWork() {
+			if err := r.here(a); err != nil {
 				return err
 			}
 		}
 	}
 	asked := time.Now().UTC()
 	for {
-		if err := c.findUnrecorded(ctx); err != nil {
+		if err := r.findUnrecorded(ctx); err != nil {
 			return err
 		}
-		if !c.history.anyAtWork() && (len(c.history.Attempts) == 0 || c.history.StopAsked.Equal(asked)) {
+		if !r.history.anyAtWork() && (len(r.history.Attempts) == 0 || r.history.StopAsked.Equal(asked)) {
 			return nil
 		}
-		c.history.StopAsked = asked
-		if err := c.save(ctx); err != nil {
+		r.history.StopAsked = asked
+		if err := r.save(ctx); err != nil {
 			return err
 		}
-		if err := c.stopAll(ctx); err != nil {
+		if err := r.stopAll(ctx); err != nil {
 			return err
 		}
 		// A watcher that had not heard yet may have started another one.
-		if c.history, err = c.load(ctx); err != nil {
+		if r.history, err = r.load(ctx); err != nil {
 			return err
 		}
-		c.history.StopAsked = asked
+		r.history.StopAsked = asked
 	}
 }
 
@@ -57,15 +57,15 @@ func (h History) anyAtWork() bool {
 }
 
 // stopAll ends every attempt that can be at work.
-func (c *course) stopAll(ctx context.Context) error {
-	for i := range c.history.Attempts {
-		a := &c.history.Attempts[i]
+func (r *runner) stopAll(ctx context.Context) error {
+	for i := range r.history.Attempts {
+		a := &r.history.Attempts[i]
 		var err error
 		switch {
 		case a.AtWork():
-			err = c.stop(ctx, a)
-		case a.Status.State == job.Lost && c.here(a) == nil: // a back end can remember what it had forgotten
-			err = c.end(ctx, a)
+			err = r.stop(ctx, a)
+		case a.Status.State == job.Lost && r.here(a) == nil: // a back end can remember what it had forgotten
+			err = r.end(ctx, a)
 		}
 		if err != nil {
 			return err
@@ -76,14 +76,14 @@ func (c *course) stopAll(ctx context.Context) error {
 
 // stopOthers ends what other jobs of the step left at work: one that was begun
 // with settings which were changed since.
-func (c *course) stopOthers(ctx context.Context) error {
-	for i := range c.history.Attempts {
-		a := &c.history.Attempts[i]
-		if a.Job == c.Request.Job || !a.AtWork() {
+func (r *runner) stopOthers(ctx context.Context) error {
+	for i := range r.history.Attempts {
+		a := &r.history.Attempts[i]
+		if a.Job == r.Request.Job || !a.AtWork() {
 			continue
 		}
-		c.Log.Info("the settings have changed since an attempt was started; it is stopped", "attempt", a.Name())
-		if err := c.stop(ctx, a); err != nil {
+		r.Log.Info("the settings have changed since an attempt was started; it is stopped", "attempt", a.Name())
+		if err := r.stop(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -94,15 +94,15 @@ func (c *course) stopOthers(ctx context.Context) error {
 const othersGrace = time.Minute
 
 // stop ends one attempt and keeps how it ended.
-func (c *course) stop(ctx context.Context, a *Attempt) error {
-	if err := c.here(a); err != nil {
+func (r *runner) stop(ctx context.Context, a *Attempt) error {
+	if err := r.here(a); err != nil {
 		return err
 	}
-	c.say(fmt.Sprintf("stops attempt %d and waits for it to save", a.Number))
-	if err := c.end(ctx, a); err != nil {
+	r.say(fmt.Sprintf("stops attempt %d and waits for it to save", a.Number))
+	if err := r.end(ctx, a); err != nil {
 		return err
 	}
-	s, known, err := c.status(ctx, a.Name())
+	s, known, err := r.status(ctx, a.Name())
 	if err != nil {
 		return err
 	}
@@ -115,21 +115,21 @@ func (c *course) stop(ctx context.Context, a *Attempt) error {
 		a.Status.State, a.Status.Reason = job.Lost, "stopped before it was submitted"
 	default:
 		a.Status = forgotten(a)
-		c.Log.Warn("the back end does not know an attempt that was at work; it counts as lost", "attempt", a.Name())
+		r.Log.Warn("the back end does not know an attempt that was at work; it counts as lost", "attempt", a.Name())
 	}
 	a.Ended = time.Now().UTC()
-	if a.Job != c.Request.Job { // nobody judges it: its files are out of sight
+	if a.Job != r.Request.Job { // nobody judges it: its files are out of sight
 		a.Outcome, a.Reason = job.Interrupted, "stopped; its settings are no longer those of the step"
 	}
-	return c.save(ctx)
+	return r.save(ctx)
 }
 
 // end has an attempt ended, and waits until it is gone.
-func (c *course) end(ctx context.Context, a *Attempt) error {
-	r, files := c.request(a), c.Files
-	if a.Job != c.Request.Job {
+func (r *runner) end(ctx context.Context, a *Attempt) error {
+	req, files := r.request(a), r.Files
+	if a.Job != r.Request.Job {
 		files = nil // they are those of this job
-		r.Grace = min(r.Grace, othersGrace)
+		req.Grace = min(req.Grace, othersGrace)
 	}
-	return c.patiently(ctx, "stop "+a.Name(), func() error { return job.Stop(ctx, c.Backend, files, r) })
+	return r.patiently(ctx, "stop "+a.Name(), func() error { return job.Stop(ctx, r.Backend, files, req) })
 }

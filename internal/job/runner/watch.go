@@ -21,26 +21,26 @@ type sight struct {
 const soon = 250 * time.Millisecond
 
 // watch follows an attempt to its end, and ends it if it hangs.
-func (c *course) watch(ctx context.Context, a *Attempt) error {
+func (r *runner) watch(ctx context.Context, a *Attempt) error {
 	var still stillness
 	looked := time.Now()
-	for pause := min(soon, c.Every); ; pause = min(2*pause, c.Every) {
-		c.blind = false
-		seen, err := c.look(ctx, a)
+	for pause := min(soon, r.Every); ; pause = min(2*pause, r.Every) {
+		r.blind = false
+		seen, err := r.look(ctx, a)
 		if err != nil {
 			return err
 		}
-		if c.blind {
+		if r.blind {
 			still.unseen += time.Since(looked)
 		}
 		looked = time.Now()
-		if err := c.note(ctx, a, seen.status); err != nil || !a.AtWork() {
+		if err := r.note(ctx, a, seen.status); err != nil || !a.AtWork() {
 			return err
 		}
-		c.tell(a, seen)
-		since, hung := still.judge(a.Number, seen, c.Patience, time.Now())
+		r.tell(a, seen)
+		since, hung := still.judge(a.Number, seen, r.Patience, time.Now())
 		if hung || !a.Hung.IsZero() {
-			if err := c.endHung(ctx, a, since); err != nil {
+			if err := r.endHung(ctx, a, since); err != nil {
 				return err
 			}
 		}
@@ -51,8 +51,8 @@ func (c *course) watch(ctx context.Context, a *Attempt) error {
 }
 
 // look asks back end and directory where an attempt is.
-func (c *course) look(ctx context.Context, a *Attempt) (sight, error) {
-	s, known, err := c.status(ctx, a.Name())
+func (r *runner) look(ctx context.Context, a *Attempt) (sight, error) {
+	s, known, err := r.status(ctx, a.Name())
 	if err != nil {
 		return sight{}, err
 	}
@@ -63,8 +63,8 @@ func (c *course) look(ctx context.Context, a *Attempt) (sight, error) {
 	if s.State != job.Running {
 		return seen, nil
 	}
-	err = c.patiently(ctx, "read the progress of "+a.Name(), func() error {
-		p, err := job.ReadProgress(c.Files)
+	err = r.patiently(ctx, "read the progress of "+a.Name(), func() error {
+		p, err := job.ReadProgress(r.Files)
 		switch {
 		case err == nil:
 			seen.progress = &p
@@ -79,7 +79,7 @@ func (c *course) look(ctx context.Context, a *Attempt) (sight, error) {
 }
 
 // note keeps what changed of an attempt.
-func (c *course) note(ctx context.Context, a *Attempt, s job.Status) error {
+func (r *runner) note(ctx context.Context, a *Attempt, s job.Status) error {
 	same := a.Status.State == s.State && a.Status.Where == s.Where && a.Status.Restarts == s.Restarts && a.Status.Started.Equal(s.Started)
 	a.Status = s
 	if s.State.Final() && a.Ended.IsZero() {
@@ -88,22 +88,22 @@ func (c *course) note(ctx context.Context, a *Attempt, s job.Status) error {
 	if same {
 		return nil
 	}
-	c.Log.Info("a training moves on", "attempt", a.Name(), "state", s.State, "where", s.Where, "reason", s.Reason, "restarts", s.Restarts)
-	return c.save(ctx)
+	r.Log.Info("a training moves on", "attempt", a.Name(), "state", s.State, "where", s.Where, "reason", s.Reason, "restarts", s.Restarts)
+	return r.save(ctx)
 }
 
 // endHung stops an attempt that hangs. That it did is recorded first: its exit code
 // alone would look like an interruption to whoever comes next.
-func (c *course) endHung(ctx context.Context, a *Attempt, since time.Time) error {
+func (r *runner) endHung(ctx context.Context, a *Attempt, since time.Time) error {
 	if a.Hung.IsZero() {
 		a.Hung = since.UTC()
-		if err := c.save(ctx); err != nil {
+		if err := r.save(ctx); err != nil {
 			return err
 		}
 	}
-	c.Log.Warn("a training stands still and is ended", "attempt", a.Name(), "since", a.Hung)
-	c.say(fmt.Sprintf("stands still since %s, and is ended", a.Hung.Format(time.TimeOnly)))
-	return c.end(ctx, a)
+	r.Log.Warn("a training stands still and is ended", "attempt", a.Name(), "since", a.Hung)
+	r.say(fmt.Sprintf("stands still since %s, and is ended", a.Hung.Format(time.TimeOnly)))
+	return r.end(ctx, a)
 }
 
 // stillness finds out whether an attempt hangs. Clocks of machines differ: once
@@ -160,17 +160,17 @@ func timed(p *job.Progress) *job.Progress {
 }
 
 // judge says how an attempt ended, and keeps it.
-func (c *course) judge(ctx context.Context, a *Attempt) (job.Verdict, error) {
+func (r *runner) judge(ctx context.Context, a *Attempt) (job.Verdict, error) {
 	progress := func(done, total int64) {
-		c.say(fmt.Sprintf("checks the checkpoint, %s of %s", gigabytes(done), gigabytes(total)))
+		r.say(fmt.Sprintf("checks the checkpoint, %s of %s", gigabytes(done), gigabytes(total)))
 	}
 	var v job.Verdict
 	var steps int
-	err := c.patiently(ctx, "judge "+a.Name(), func() (err error) {
-		if v, err = job.Judge(a.Status, c.Spec, c.Digest, c.Files, progress); err != nil {
+	err := r.patiently(ctx, "judge "+a.Name(), func() (err error) {
+		if v, err = job.Judge(a.Status, r.Spec, r.Digest, r.Files, progress); err != nil {
 			return err
 		}
-		steps, err = c.checkpoint()
+		steps, err = r.checkpoint()
 		return err
 	})
 	if err != nil {
@@ -188,22 +188,22 @@ func (c *course) judge(ctx context.Context, a *Attempt) (job.Verdict, error) {
 	} else {
 		a.Outcome = v.Outcome
 	}
-	c.keepSaved(steps)
+	r.keepSaved(steps)
 	v.Reason = brief(v.Reason)
 	a.Reason, a.Steps = v.Reason, steps
-	c.Log.Info("a training has ended", "attempt", a.Name(), "outcome", v.Outcome, "reason", a.Reason, "steps", steps)
-	return v, c.save(ctx)
+	r.Log.Info("a training has ended", "attempt", a.Name(), "outcome", v.Outcome, "reason", a.Reason, "steps", steps)
+	return v, r.save(ctx)
 }
 
 // checkpoint is the step of the newest whole checkpoint that the next attempt
 // can go on from; 0 if there is none.
-func (c *course) checkpoint() (int, error) {
-	dir, err := job.Latest(c.Files)
+func (r *runner) checkpoint() (int, error) {
+	dir, err := job.Latest(r.Files)
 	if err != nil {
 		return 0, ifPassing(err)
 	}
-	m, _, err := job.ReadManifest(c.Files, dir)
-	if err != nil || m.SpecSHA256 != c.Digest {
+	m, _, err := job.ReadManifest(r.Files, dir)
+	if err != nil || m.SpecSHA256 != r.Digest {
 		return 0, ifPassing(err)
 	}
 	return m.Step, nil

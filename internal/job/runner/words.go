@@ -10,27 +10,27 @@ import (
 )
 
 // tell reports where an attempt is, and how far it has saved.
-func (c *course) tell(a *Attempt, seen sight) {
+func (r *runner) tell(a *Attempt, seen sight) {
 	if p := seen.progress; p != nil && p.Attempt == a.Number {
-		if p.Step != c.done || p.Phase != c.phase { // otherwise there is none that was not seen
-			if step, err := c.checkpoint(); err == nil {
-				c.keepSaved(step)
+		if p.Step != r.done || p.Phase != r.phase { // otherwise there is none that was not seen
+			if step, err := r.checkpoint(); err == nil {
+				r.keepSaved(step)
 			}
 		}
-		c.done, c.total, c.phase = p.Step, p.TotalSteps, p.Phase
+		r.done, r.total, r.phase = p.Step, p.TotalSteps, p.Phase
 	}
 	note := words(a, seen)
-	if c.saved > 0 {
-		note += fmt.Sprintf(", saved up to step %d", c.saved)
+	if r.saved > 0 {
+		note += fmt.Sprintf(", saved up to step %d", r.saved)
 	}
-	c.say(note)
+	r.say(note)
 }
 
 // keepSaved takes in the step of a checkpoint.
-func (c *course) keepSaved(step int) {
-	if step > c.saved {
-		c.saved = step
-		c.Saved(step)
+func (r *runner) keepSaved(step int) {
+	if step > r.saved {
+		r.saved = step
+		r.Saved(step)
 	}
 }
 
