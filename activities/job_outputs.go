@@ -11,9 +11,9 @@ import (
 
 	"floe/internal/artifact"
 	"floe/internal/checkpoint"
+	"floe/internal/disk"
 	"floe/internal/experiment"
 	"floe/internal/job"
-	"floe/internal/job/files"
 	"floe/internal/job/runner"
 )
 
@@ -23,7 +23,7 @@ const FileHistory = "attempts.json"
 // collectOutputs makes the files of a step of what its finished job left: the checkpoint,
 // what it measured, and the logs of all attempts.
 func (a *Activities) collectOutputs(ctx context.Context, t training, j runner.Job, d jobDir, v job.Verdict, history runner.History) (found []artifact.Body, err error) {
-	defer func() { err = files.Outage(d.path(), err) }()
+	defer func() { err = disk.Outage(d.path(), err) }()
 	where := d.files(ctx)
 	out, err := whole(where, v.Result.FinalCheckpoint, *v.Manifest)
 	if err != nil {

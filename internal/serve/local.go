@@ -15,9 +15,9 @@ import (
 	"sync"
 	"time"
 
+	"floe/internal/disk"
 	"floe/internal/endpoint"
 	"floe/internal/job"
-	"floe/internal/job/files"
 )
 
 // Local starts servers on this machine.
@@ -160,7 +160,7 @@ func (s *local) request(attempt int) (job.Request, error) {
 		return job.Request{}, err
 	}
 	if old, err := os.ReadFile(spec); err != nil || !bytes.Equal(old, body) { //nolint:gosec // a path of our own
-		if err := files.WriteAtomic(spec, body); err != nil {
+		if err := disk.WriteAtomic(spec, body); err != nil {
 			return job.Request{}, err
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"floe/internal/disk"
 	"floe/internal/job"
-	"floe/internal/job/files"
 )
 
 // find makes the history agree with the back end, which alone knows whether the
@@ -145,7 +145,7 @@ func (r *runner) launch(ctx context.Context, a *Attempt) error {
 	if !r.put && r.Put != nil {
 		r.say("puts the inputs where the training finds them")
 		if err := r.Put(ctx); err != nil {
-			return fmt.Errorf("put the inputs of %s: %w", r.Request.Job, files.Outage(r.Request.Dir, err))
+			return fmt.Errorf("put the inputs of %s: %w", r.Request.Job, disk.Outage(r.Request.Dir, err))
 		}
 	}
 	r.put = true

@@ -94,7 +94,7 @@ func (w *world) job(name, dir, play, script string) runner.Job {
 	j := runner.Job{
 		Backend: b, Files: files.Disk(dir), Spec: spec, Digest: digest,
 		Request: job.Request{
-			Job: name, Command: []string{"sh", "-c", `cd "$FLOE_JOB_DIR"; ` + script + "\nexec " + job.Quote(trainer(w.t))},
+			Job: name, Command: []string{"sh", "-c", `cd "$FLOE_JOB_DIR"; ` + script + "\nexec \"$0\"", trainer(w.t)},
 			Spec: filepath.Join(dir, "spec.json"), Dir: dir, Resources: job.Resources{GPUs: 2}, Grace: time.Minute,
 		},
 		Record: file(w.record), Work: "work", Host: "here", Attempts: 3, Resumes: 2, Every: every, Report: w.heard.hear,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"floe/internal/job/files"
+	"floe/internal/disk"
 )
 
 // file is a record on a disk, which survives its worker.
@@ -26,7 +26,7 @@ func (f file) Load(context.Context) ([]byte, error) {
 
 // Save implements runner.Record.
 func (f file) Save(_ context.Context, body []byte) error {
-	return files.WriteAtomic(string(f), body)
+	return disk.WriteAtomic(string(f), body)
 }
 
 // notes are what was reported.

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"time"
 
+	"floe/internal/disk"
 	"floe/internal/job"
-	"floe/internal/job/files"
 )
 
 // load reads the history as it is kept.
@@ -49,7 +49,7 @@ const longestWait = 30 * time.Second // between two tries
 func (r *runner) patiently(ctx context.Context, what string, do func() error) error {
 	began := time.Now()
 	for wait := min(r.Every, longestWait); ; wait = min(2*wait, longestWait) {
-		err := files.Outage(r.Request.Dir, do())
+		err := disk.Outage(r.Request.Dir, do())
 		switch {
 		case err == nil:
 			return nil

@@ -20,7 +20,7 @@ type call struct{ cli.Call }
 func (b *Backend) call(what string, argv []string, v placeholders) call {
 	return call{cli.Call{
 		Name: what + " command", Argv: fill(argv, v), Within: b.settings.Timeout,
-		Env: append(job.Inherited(), v.many["env"]...), // for scripts that pass them on
+		Env: append(cli.Inherited(), v.many["env"]...), // for scripts that pass them on
 	}}
 }
 

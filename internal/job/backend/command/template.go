@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"floe/internal/job"
+	"floe/internal/job/backend/internal/cli"
 )
 
 // names of the placeholders, with what they stand for.
@@ -22,7 +23,7 @@ func values(r job.Request, id string) placeholders {
 			"name": r.Name(), "id": id, "spec": r.Spec, "dir": r.Dir, "output": r.Output, "sha256": r.SpecSHA256,
 			"attempt": strconv.Itoa(r.Attempt), "gpus": strconv.Itoa(r.Resources.GPUs), "cpus": strconv.Itoa(r.Resources.CPUs),
 			"memory_bytes": strconv.FormatInt(r.Resources.MemoryBytes, 10), "wall_seconds": seconds(r.Resources.Wall),
-			"grace_seconds": seconds(r.Grace), "from": "0", "command": job.QuoteAll(r.Command), "env": job.QuoteAll(env),
+			"grace_seconds": seconds(r.Grace), "from": "0", "command": cli.QuoteAll(r.Command), "env": cli.QuoteAll(env),
 		},
 		many: map[string][]string{"command": r.Command, "env": env},
 	}

@@ -27,6 +27,7 @@ import (
 
 	"floe/internal/job"
 	"floe/internal/job/backend/internal/attempt"
+	"floe/internal/job/backend/internal/cli"
 )
 
 // Settings of the back end.
@@ -111,7 +112,7 @@ func (b *Backend) start(ctx context.Context, rec attempt.Folder, r job.Request) 
 	defer func() { _ = log.Close() }() // the supervisor has its own
 	argv := append(b.settings.Supervisor[1:len(b.settings.Supervisor):len(b.settings.Supervisor)], rec.Dir)
 	cmd := exec.Command(b.settings.Supervisor[0], argv...) //nolint:gosec // ours; without the context, which it must outlive
-	cmd.Env = job.Inherited()
+	cmd.Env = cli.Inherited()
 	for _, v := range r.Environ() {
 		cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
 	}

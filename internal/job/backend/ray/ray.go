@@ -22,6 +22,7 @@ import (
 
 	"floe/internal/job"
 	"floe/internal/job/backend/internal/attempt"
+	"floe/internal/job/backend/internal/cli"
 )
 
 // Settings of the back end.
@@ -143,7 +144,7 @@ func entrypoint(r job.Request) string {
 	for _, v := range r.Environ() {
 		words = append(words, v.Name+"="+v.Value)
 	}
-	return job.QuoteAll(append(words, r.Command...))
+	return cli.QuoteAll(append(words, r.Command...))
 }
 
 // adopt finds the job of a request, if it has the same spec.

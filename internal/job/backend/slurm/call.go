@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"floe/internal/job"
 	"floe/internal/job/backend/internal/cli"
 	"floe/internal/outage"
 )
@@ -50,7 +49,7 @@ var unreachable = []string{
 // runs in a job of Slurm: sbatch would take it for options.
 func environ() []string {
 	var env []string
-	for _, pair := range job.Inherited() {
+	for _, pair := range cli.Inherited() {
 		name, _, _ := strings.Cut(pair, "=")
 		if strings.HasPrefix(name, "SLURM_") && name != "SLURM_CONF" && name != "SLURM_CLUSTERS" {
 			continue

@@ -5,6 +5,7 @@ import (
 
 	"floe/internal/job"
 	"floe/internal/job/backend/internal/attempt"
+	"floe/internal/job/backend/internal/cli"
 )
 
 // script is the job: it starts the program, passes SIGTERM on to it, and writes
@@ -13,14 +14,14 @@ func script(rec attempt.Folder, r job.Request, setup string) string {
 	var s strings.Builder
 	line := func(words ...string) { s.WriteString(strings.Join(words, "") + "\n") }
 	line("#!/bin/sh")
-	line("record=", job.Quote(rec.Dir))
+	line("record=", cli.Quote(rec.Dir))
 	line(`began=$(date +%s)`)
 	line(`rm -f "$record/exit.json" # of a start before a requeue`)
 	for _, v := range r.Environ() {
-		line("export ", v.Name, "=", job.Quote(v.Value))
+		line("export ", v.Name, "=", cli.Quote(v.Value))
 	}
 	line(setup)
-	line(job.QuoteAll(r.Command), " &")
+	line(cli.QuoteAll(r.Command), " &")
 	s.WriteString(waiting)
 	return s.String()
 }

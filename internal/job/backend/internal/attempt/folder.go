@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"floe/internal/disk"
 	"floe/internal/job"
-	"floe/internal/job/files"
 )
 
 // Folder is the folder of an attempt. It is there from the moment somebody
@@ -104,7 +104,7 @@ func (r Folder) Write(file string, value any) error {
 	if err != nil {
 		return err
 	}
-	if err := files.WriteAtomic(r.Path(file), append(body, '\n')); err != nil {
+	if err := disk.WriteAtomic(r.Path(file), append(body, '\n')); err != nil {
 		return fmt.Errorf("record %s: %w", r.Name, err)
 	}
 	return nil

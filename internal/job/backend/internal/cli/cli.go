@@ -1,5 +1,6 @@
-// Package cli calls the commands of batch systems: each has its time to answer,
-// and a failure says what the command said.
+// Package cli is how back ends run commands: calls that have their time to answer and
+// whose failures say what the command said, words quoted for a shell, and the
+// environment that programs inherit.
 package cli
 
 import (
