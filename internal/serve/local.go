@@ -22,7 +22,7 @@ import (
 
 // Local starts servers on this machine.
 type Local struct {
-	Jobs job.Backend // starts programs on this machine: job/process
+	Jobs job.Backend // starts programs on this machine: job/backend/process
 	Root string      // folder of what is to be known of servers, on a local disk
 	// Guard is the argument vector of a program that calls Guard with one more
 	// argument, the last; this program under Verb when empty.
