@@ -11,7 +11,7 @@ import (
 	"floe/internal/designer"
 	"floe/internal/endpoint"
 	"floe/internal/job"
-	"floe/internal/job/course"
+	"floe/internal/job/runner"
 	"floe/internal/outage"
 	"floe/internal/plan"
 	"floe/internal/serve/pool"
@@ -43,8 +43,8 @@ func classify(ctx context.Context, err error) error {
 	var corrupt *artifact.CorruptError
 	var final *designer.FinalError
 	var unavailable *designer.UnavailableError
-	var ended *course.EndedError
-	var elsewhere *course.ElsewhereError
+	var ended *runner.EndedError
+	var elsewhere *runner.ElsewhereError
 	var conflict *job.ConflictError
 	var spent *ask.SpentError
 	out, away := outage.As(err)
@@ -66,7 +66,7 @@ func classify(ctx context.Context, err error) error {
 		return temporal.NewApplicationError(err.Error(), KindMissing)
 	case errors.As(err, &final):
 		return temporal.NewNonRetryableApplicationError(err.Error(), KindModel, nil)
-	case errors.As(err, &ended), errors.As(err, &elsewhere), errors.As(err, &conflict), errors.Is(err, course.ErrStopped):
+	case errors.As(err, &ended), errors.As(err, &elsewhere), errors.As(err, &conflict), errors.Is(err, runner.ErrStopped):
 		return temporal.NewNonRetryableApplicationError(err.Error(), KindJob, nil)
 	case errors.As(err, &spent):
 		return temporal.NewNonRetryableApplicationError(err.Error()+"; what was answered is kept", KindBadInput, nil)

@@ -11,8 +11,8 @@ import (
 	"floe/internal/artifact"
 	"floe/internal/experiment"
 	"floe/internal/job"
-	"floe/internal/job/course"
-	"floe/internal/job/order"
+	"floe/internal/job/runner"
+	"floe/internal/job/trainspec"
 	"floe/internal/plan"
 )
 
@@ -57,12 +57,12 @@ func (a *Activities) trainModel(ctx context.Context, in TrainInput) (Trained, er
 	if err != nil {
 		return Trained{}, classify(ctx, err)
 	}
-	var elsewhere *course.ElsewhereError
-	var left place
+	var elsewhere *runner.ElsewhereError
+	var left jobDir
 	m, done, err := a.step(ctx, in.Where, in.Spec, plan.KindTrain, t.inputs, func(ctx context.Context, h *artifact.Hold, report func(int, int, string)) ([]artifact.Body, error) {
-		files, p, err := a.runJob(ctx, h.ID(), t, report)
+		files, d, err := a.runJob(ctx, h.ID(), t, report)
 		errors.As(err, &elsewhere)
-		left = p
+		left = d
 		return files, err
 	})
 	if elsewhere != nil {
@@ -81,82 +81,82 @@ func (a *Activities) trainModel(ctx context.Context, in TrainInput) (Trained, er
 	return Trained{Done: done, Steps: found.Steps, Rollouts: found.Rollouts, Decisions: found.Decisions}, nil
 }
 
-// runJob brings the job of a step to its end and gathers what it left.
-func (a *Activities) runJob(ctx context.Context, step experiment.StepID, t training, report func(int, int, string)) ([]artifact.Body, place, error) {
-	c, p, err := a.course(ctx, step, t)
+// runJob brings the job of a step to its end and collects what it left.
+func (a *Activities) runJob(ctx context.Context, step experiment.StepID, t training, report func(int, int, string)) ([]artifact.Body, jobDir, error) {
+	j, d, err := a.trainingJob(ctx, step, t)
 	if err != nil {
-		return nil, p, err
+		return nil, d, err
 	}
-	c.Report = func(done, total int, note string) {
+	j.Report = func(done, total int, note string) {
 		kept(ctx, done) // the job goes on without this worker
 		report(done, total, note)
 	}
 	following, end := context.WithCancel(ctx)
-	log := follow(following, c.Backend)
+	log := follow(following, j.Backend)
 	defer log.wait()
 	defer end()
-	c.Backend = log
-	c.Put = func(ctx context.Context) error {
+	j.Backend = log
+	j.Put = func(ctx context.Context) error {
 		if t.in.Spec.Job.Backend == backendProcess {
-			if err := a.device(ctx, p.job, func(text string) { report(0, c.Spec.ExpectedSteps, text) }); err != nil {
+			if err := a.device(ctx, d.job, func(text string) { report(0, j.Spec.ExpectedSteps, text) }); err != nil {
 				return err
 			}
-			report(0, c.Spec.ExpectedSteps, "waits for model servers to end")
+			report(0, j.Spec.ExpectedSteps, "waits for model servers to end")
 			if err := a.Models.Clear(ctx); err != nil {
 				return fmt.Errorf("free the device: %w", err)
 			}
 		}
-		return a.put(ctx, p, t, func(text string) { report(0, c.Spec.ExpectedSteps, text) })
+		return a.put(ctx, d, t, func(text string) { report(0, j.Spec.ExpectedSteps, text) })
 	}
-	verdict, history, err := c.Run(ctx)
-	if _, ended := errors.AsType[*course.EndedError](err); err == nil || ended {
+	verdict, history, err := j.Run(ctx)
+	if _, ended := errors.AsType[*runner.EndedError](err); err == nil || ended {
 		log.tail()
 	}
 	if err != nil {
-		return nil, p, err
+		return nil, d, err
 	}
-	report(c.Spec.ExpectedSteps, c.Spec.ExpectedSteps, "storing the checkpoint")
-	files, err := a.harvest(ctx, t, c, p, verdict, history)
-	return files, p, err
+	report(j.Spec.ExpectedSteps, j.Spec.ExpectedSteps, "storing the checkpoint")
+	files, err := a.collectOutputs(ctx, t, j, d, verdict, history)
+	return files, d, err
 }
 
 // backendProcess trains on the worker's own machine: its jobs are known there alone.
 const backendProcess = "process"
 
-// course is the job of a step.
-func (a *Activities) course(ctx context.Context, step experiment.StepID, t training) (course.Job, place, error) {
+// trainingJob is the job of a step and where its files are.
+func (a *Activities) trainingJob(ctx context.Context, step experiment.StepID, t training) (runner.Job, jobDir, error) {
 	s := t.in.Spec
 	backend, err := a.Jobs(s)
 	if err != nil {
-		return course.Job{}, place{}, badInput(err)
+		return runner.Job{}, jobDir{}, badInput(err)
 	}
-	p := a.place(s)
-	p.step = step
-	inputs, err := p.inputs(a, t)
+	d := a.jobDir(s)
+	d.step = step
+	inputs, err := d.inputs(a, t)
 	if err != nil {
-		return course.Job{}, p, err
+		return runner.Job{}, d, err
 	}
-	spec, err := order.Spec(s, inputs)
+	spec, err := trainspec.Spec(s, inputs)
 	if err != nil {
-		return course.Job{}, p, badInput(err)
+		return runner.Job{}, d, badInput(err)
 	}
 	body, digest, err := spec.Marshal()
 	if err != nil {
-		return course.Job{}, p, badInput(err)
+		return runner.Job{}, d, badInput(err)
 	}
-	p.job, p.spec = order.Name(step, digest), body
-	c := course.Job{
-		Backend: backend, Files: p.files(ctx), Spec: spec, Digest: digest,
-		Request: p.request(s, digest), Record: record{a.Steps.Store, recordKey(step)},
+	d.job, d.spec = trainspec.Name(step, digest), body
+	j := runner.Job{
+		Backend: backend, Files: d.files(ctx), Spec: spec, Digest: digest,
+		Request: d.request(s, digest), Record: record{a.Steps.Store, recordKey(step)},
 		Work:     a.claimant(ctx, t.in.Where).Work,
 		Attempts: s.Limits.Attempts, Resumes: s.Job.Resumes,
 		Patience: job.Patience{Least: time.Duration(s.Job.Hang * float64(time.Minute))},
 		Every:    a.JobPoll, Log: a.Steps.Log,
 	}
 	if s.Job.Backend == backendProcess {
-		c.Host = a.Host
+		j.Host = a.Host
 	}
-	return c, p, nil
+	return j, d, nil
 }
 
 // StopTraining ends the job of a training that was cancelled or has failed, and
@@ -182,13 +182,13 @@ func (a *Activities) StopTraining(ctx context.Context, in TrainInput) (Stopped, 
 	if held && holder.Owner.Experiment != in.Where.Name {
 		return Stopped{Left: "experiment " + holder.Owner.Experiment + " goes on with it"}, nil
 	}
-	c, _, err := a.course(ctx, step.ID, t)
+	j, _, err := a.trainingJob(ctx, step.ID, t)
 	if err != nil {
 		return Stopped{}, classify(ctx, err)
 	}
-	c.Report = b.report
-	err = c.Stop(ctx)
-	if elsewhere, ok := errors.AsType[*course.ElsewhereError](err); ok {
+	j.Report = b.report
+	err = j.Stop(ctx)
+	if elsewhere, ok := errors.AsType[*runner.ElsewhereError](err); ok {
 		return Stopped{Elsewhere: elsewhere.Host}, nil
 	}
 	return Stopped{}, classify(ctx, err)

@@ -10,8 +10,8 @@ import (
 	"floe/internal/designer/replay"
 	"floe/internal/endpoint"
 	"floe/internal/experiment"
-	jobs "floe/internal/job/all"
-	processes "floe/internal/job/process"
+	jobs "floe/internal/job/backend/all"
+	processes "floe/internal/job/backend/process"
 	"floe/internal/serve"
 	"floe/internal/serve/pool"
 )

@@ -11,7 +11,7 @@ import (
 
 	"floe/activities"
 	"floe/internal/cleantext"
-	"floe/internal/job/course"
+	"floe/internal/job/runner"
 	planning "floe/internal/plan"
 )
 
@@ -43,7 +43,7 @@ type trainingJobs []trainingJob
 type trainingJob struct {
 	Round      string         `json:"round"` // "round-0"
 	GPUSeconds float64        `json:"gpu_seconds"`
-	History    course.History `json:"history"`
+	History    runner.History `json:"history"`
 }
 
 func (a *app) jobs(ctx context.Context, name string) (trainingJobs, error) {
@@ -76,7 +76,7 @@ func (j trainingJobs) table(w io.Writer) error {
 		return err
 	}
 	head := []string{"ROUND"}
-	for _, h := range course.TableHead {
+	for _, h := range runner.TableHead {
 		head = append(head, strings.ToUpper(h))
 	}
 	var lines [][]string

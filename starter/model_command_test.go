@@ -17,7 +17,7 @@ import (
 // byCommands has trainings done by a little batch system of shell.
 func (l *lab) byCommands(faults string) []string {
 	l.t.Helper()
-	batch, err := filepath.Abs("../internal/job/command/testdata/batch")
+	batch, err := filepath.Abs("../internal/job/backend/command/testdata/batch")
 	if err != nil {
 		l.t.Fatal(err)
 	}

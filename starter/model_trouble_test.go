@@ -9,7 +9,7 @@ import (
 	"floe/internal/devtest/skill"
 	"floe/internal/devtest/trainjob"
 	"floe/internal/job"
-	"floe/internal/job/course"
+	"floe/internal/job/runner"
 	"floe/workflows"
 )
 
@@ -19,9 +19,9 @@ func fails(faults string) []string {
 }
 
 // history is what is known of the attempts at a round's job.
-func (l *lab) history(name string, round int) []course.Attempt {
+func (l *lab) history(name string, round int) []runner.Attempt {
 	l.t.Helper()
-	var h course.History
+	var h runner.History
 	l.read(name, fmt.Sprintf("round-%d/train/attempts.json", round), &h)
 	return h.Attempts
 }

@@ -19,7 +19,7 @@ import (
 
 	"floe/internal/connect"
 	"floe/internal/endpoint"
-	"floe/internal/job/process"
+	"floe/internal/job/backend/process"
 	"floe/internal/serve"
 	"floe/internal/temporalclient"
 	"floe/internal/version"

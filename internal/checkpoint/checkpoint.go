@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"floe/internal/artifact"
+	"floe/internal/disk"
 	"floe/internal/job"
-	"floe/internal/job/files"
 	"floe/internal/serve"
 )
 
@@ -100,7 +100,7 @@ func agree(m artifact.Manifest, found job.Manifest) error {
 // full or away is an outage.
 func Fetch(ctx context.Context, steps artifact.Steps, m artifact.Manifest, folder string, part Part, report func(note string)) (Copy, error) {
 	c, err := fetch(ctx, steps, m, folder, part, report)
-	return c, files.Outage(folder, err)
+	return c, disk.Outage(folder, err)
 }
 
 func fetch(ctx context.Context, steps artifact.Steps, m artifact.Manifest, folder string, part Part, report func(note string)) (Copy, error) {
@@ -133,7 +133,7 @@ func fetch(ctx context.Context, steps artifact.Steps, m artifact.Manifest, folde
 	if there, err := os.ReadFile(filepath.Join(c.Dir, manifestName)); err == nil && string(there) == string(body) {
 		return c, nil
 	}
-	if err := files.WriteAtomic(filepath.Join(c.Dir, manifestName), body); err != nil {
+	if err := disk.WriteAtomic(filepath.Join(c.Dir, manifestName), body); err != nil {
 		return Copy{}, fmt.Errorf("fetch checkpoint of %s: %w", m.ID, err)
 	}
 	return c, os.Chmod(filepath.Join(c.Dir, manifestName), 0o644) //nolint:gosec // as the other files

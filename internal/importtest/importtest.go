@@ -29,15 +29,9 @@ var (
 		{"floe/internal/designer/openai", "only worker lists adapters"},
 		{"floe/internal/designer/rule", "only worker lists adapters"},
 		{"floe/internal/env/lake", "environments are reached through env/all"},
-		{"floe/internal/job/process", backEnds},
-		{"floe/internal/job/slurm", backEnds},
-		{"floe/internal/job/ray", backEnds},
-		{"floe/internal/job/kubernetes", backEnds},
-		{"floe/internal/job/command", backEnds},
+		{"floe/internal/job/backend/", "back ends are reached through job/backend/all, by worker and starter"},
 	}
 )
-
-const backEnds = "back ends are reached through job/all, by worker and starter"
 
 // Domain are the rules of a package that is pure domain.
 var Domain = append([]Rule{NoTemporal, NoNetwork, NoAWS, NoOpenAI}, NoAdapters...)

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"floe/internal/job/files"
+	"floe/internal/disk"
 )
 
 // Verb is what a program is called with to be a guard, with one more argument: the
@@ -112,7 +112,7 @@ func (g guarded) start(dir string) (*exec.Cmd, error) {
 	}
 	body, err := json.Marshal(address{"http://" + at})
 	if err == nil {
-		err = files.WriteAtomic(filepath.Join(dir, fileAddress), append(body, '\n'))
+		err = disk.WriteAtomic(filepath.Join(dir, fileAddress), append(body, '\n'))
 	}
 	if err != nil {
 		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"floe/internal/job"
-	"floe/internal/job/process"
+	"floe/internal/job/backend/process"
 	"floe/internal/serve"
 )
 

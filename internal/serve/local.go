@@ -15,14 +15,14 @@ import (
 	"sync"
 	"time"
 
+	"floe/internal/disk"
 	"floe/internal/endpoint"
 	"floe/internal/job"
-	"floe/internal/job/files"
 )
 
 // Local starts servers on this machine.
 type Local struct {
-	Jobs job.Backend // starts programs on this machine: job/process
+	Jobs job.Backend // starts programs on this machine: job/backend/process
 	Root string      // folder of what is to be known of servers, on a local disk
 	// Guard is the argument vector of a program that calls Guard with one more
 	// argument, the last; this program under Verb when empty.
@@ -160,7 +160,7 @@ func (s *local) request(attempt int) (job.Request, error) {
 		return job.Request{}, err
 	}
 	if old, err := os.ReadFile(spec); err != nil || !bytes.Equal(old, body) { //nolint:gosec // a path of our own
-		if err := files.WriteAtomic(spec, body); err != nil {
+		if err := disk.WriteAtomic(spec, body); err != nil {
 			return job.Request{}, err
 		}
 	}

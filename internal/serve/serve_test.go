@@ -12,7 +12,7 @@ import (
 
 	"floe/internal/endpoint"
 	"floe/internal/importtest"
-	"floe/internal/job/process"
+	"floe/internal/job/backend/process"
 	"floe/internal/serve"
 	"floe/internal/serve/servetest"
 )

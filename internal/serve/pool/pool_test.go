@@ -15,7 +15,7 @@ import (
 	"floe/internal/experiment"
 	"floe/internal/importtest"
 	"floe/internal/job"
-	"floe/internal/job/process"
+	"floe/internal/job/backend/process"
 	"floe/internal/serve"
 	"floe/internal/serve/pool"
 	"floe/internal/serve/servetest"

@@ -14,7 +14,7 @@ import (
 	"syscall"
 
 	"floe/internal/endpoint"
-	"floe/internal/job/process"
+	"floe/internal/job/backend/process"
 	"floe/internal/serve"
 )
 
