@@ -149,7 +149,7 @@ func (a *app) waiting(ctx context.Context, name string) (*workflows.Waiting, err
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
 		_, err := a.doc(ctx, name, activities.DocSpec) // results outlive the server
 		if codeOf(ctx, err) == exitNotFound {
-			err = fail(exitNotFound, "no experiment is called %s; `starter list` shows what there is", name)
+			err = fail(exitNotFound, "experiment %s not found; see `starter list`", name)
 		}
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (a *app) decideWith(name string) []string {
 func (a *app) specOf(ctx context.Context, name string) (experiment.Spec, error) {
 	spec, err := a.storedSpec(ctx, name)
 	if err == nil && spec == nil {
-		err = fail(exitNotFound, "experiment %s has no %s; `starter list` shows what there is", name, activities.DocSpec)
+		err = fail(exitNotFound, "experiment %s has no %s; see `starter list`", name, activities.DocSpec)
 	}
 	if err != nil {
 		return experiment.Spec{}, err

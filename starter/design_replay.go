@@ -134,7 +134,7 @@ func (a *app) replayPlan(ctx context.Context, name string, f replayFlags, own *o
 		return replay.Plan{}, err
 	}
 	if spec == nil {
-		return replay.Plan{}, fail(exitNotFound, "no experiment is called %s; `starter list` shows what there is", name)
+		return replay.Plan{}, fail(exitNotFound, "experiment %s not found; see `starter list`", name)
 	}
 	cells, err := replayCells(*spec, f)
 	if err != nil {

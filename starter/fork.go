@@ -154,7 +154,7 @@ func undecided(old, spec experiment.Spec, refs activities.Refs, r experiment.Res
 	if planning.NeedsApproval(old, at-1, *t) == "" || why == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("nobody decided about the proposal after round %d (%s); want an earlier round, or a spec that asks nobody (such as --set designer.approve=false)", at-1, why)}
+	return []string{fmt.Sprintf("the proposal after round %d has no decision (%s); want an earlier round, or a spec that needs none (such as --set designer.approve=false)", at-1, why)}
 }
 
 // runFork starts a fork, or attaches to the one that was started before.

@@ -28,7 +28,7 @@ func (a *app) gcCmd() *cobra.Command {
 	var unreferenced bool
 	c := &cobra.Command{
 		Use:   "gc",
-		Short: "Sweep what no experiment can need from the artifact store",
+		Short: "Delete unreferenced objects from the artifact store",
 		Long: `Takes away what crashes leave behind: objects that no manifest names, leases and
 checkpoints of steps that are done, and uploads that were never finished. What is
 younger than --older stays, and so does all of a step that an attempt works on.

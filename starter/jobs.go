@@ -52,7 +52,7 @@ func (a *app) jobs(ctx context.Context, name string) (trainingJobs, error) {
 		return nil, err
 	}
 	if p.Trainings == nil {
-		return nil, fail(exitFailed, "%s trains the embedded policy, which is no job", name)
+		return nil, fail(exitFailed, "%s trains the embedded policy inside the worker; it has no external jobs", name)
 	}
 	jobs := trainingJobs{}
 	for _, s := range p.Steps {

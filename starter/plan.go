@@ -100,7 +100,7 @@ func (a *app) planSource(ctx context.Context, what string, sets []string, offlin
 		return experiment.Spec{}, nil, err
 	}
 	if spec == nil {
-		return experiment.Spec{}, nil, fail(exitNotFound, "%s is neither a file nor an experiment; `starter list` shows the experiments", what)
+		return experiment.Spec{}, nil, fail(exitNotFound, "%s is neither a file nor an experiment; see `starter list`", what)
 	}
 	k, err := a.keptOf(ctx, what)
 	if err != nil || k.fork == nil {

@@ -27,7 +27,7 @@ func (a *app) rescoreCmd() *cobra.Command {
 	var f rescoreFlags
 	c := &cobra.Command{
 		Use:   "rescore [NAME]",
-		Short: "Judge stored answers again with the present referee, asking nobody",
+		Short: "Re-score stored answers with the current referee; no model calls",
 		Long: `Reads the answers that an experiment has stored, of every validation and benchmark,
 has the present referee judge them again, and says what changed: which answers got
 another verdict, and what that does to the rates. Nothing is asked, nothing stored

@@ -87,7 +87,7 @@ func (a *app) retry(ctx context.Context, name string, r retryOrder) error {
 }
 
 func notThere(name string) error {
-	return fail(exitNotFound, "no experiment is called %s; `starter list` shows the experiments", name)
+	return fail(exitNotFound, "experiment %s not found; see `starter list`", name)
 }
 
 // amend reads a spec anew with changes, as strictly as a file.

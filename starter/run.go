@@ -242,7 +242,7 @@ func (a *app) start(ctx context.Context, c client.Client, spec experiment.Spec) 
 	}
 	in := workflows.ExperimentInput{Spec: spec}
 	if old != nil {
-		a.say("experiment %s ended early (%s); starting it again: steps that are done are not done again", spec.Name, state)
+		a.say("experiment %s ended early (%s); starting it again; completed steps are reused", spec.Name, state)
 		k, err := a.keptOf(ctx, spec.Name)
 		if err != nil {
 			return nil, err

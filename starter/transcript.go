@@ -11,7 +11,7 @@ import (
 func (a *app) transcriptCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "transcript",
-		Short: "Read what designers were shown, what they said and what was made of it",
+		Short: "Show designer prompts, replies and how they were parsed",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -94,7 +94,7 @@ type JobSpec struct {
 	Wall    int      `json:"wall_minutes" yaml:"wall_minutes" default:"0" min:"0" max:"525600" doc:"Longest time of one attempt, after which the next one goes on from its checkpoint; 0 is no limit."`
 	Grace   int      `json:"grace_seconds" yaml:"grace_seconds" default:"600" min:"1" max:"86400" doc:"Time that a training gets to save when it is stopped; more than one step takes."`
 	Hang    float64  `json:"hang_minutes" yaml:"hang_minutes" default:"30" min:"0.01" max:"10080" doc:"Time without progress, and of three steps at least, after which an attempt counts as hanging and is ended."`
-	Resumes int      `json:"resumes" yaml:"resumes" default:"20" min:"0" max:"10000" doc:"Interruptions in a row, such as preemptions, that may pass without a new checkpoint before somebody is asked."`
+	Resumes int      `json:"resumes" yaml:"resumes" default:"20" min:"0" max:"10000" doc:"Interruptions in a row, such as preemptions, that may pass without a new checkpoint before the experiment needs attention."`
 	Hours   float64  `json:"hours" yaml:"hours" default:"0" min:"0" max:"10000" doc:"Hours that you expect one round's training to take: plan and validate reckon GPU-hours with it; 0 says nothing."`
 	Env     []string `json:"env,omitempty" yaml:"env" doc:"More variables for the training, NAME=value. No secrets: back ends show them."`
 
@@ -154,12 +154,12 @@ type CommandsSpec struct {
 	Timeout   int      `json:"timeout_seconds" yaml:"timeout_seconds" default:"120" min:"1" max:"86400" doc:"Longest time of one call."`
 }
 
-// ServeExternal is the kind of server that somebody else runs.
+// ServeExternal is the kind of server that floe does not start.
 const ServeExternal = "external"
 
 // ServeSpec says how a trained checkpoint, and the untrained model, come to answer.
 type ServeSpec struct {
-	Kind      string   `json:"kind" yaml:"kind" default:"vllm" enum:"vllm|sglang|external" doc:"vllm and sglang are started by the worker, on its machine; external is a server that somebody else runs."`
+	Kind      string   `json:"kind" yaml:"kind" default:"vllm" enum:"vllm|sglang|external" doc:"vllm and sglang are started by the worker, on its machine; external is a server that you run yourself."`
 	Program   []string `json:"program,omitempty" yaml:"program" min:"1" repeats:"true" doc:"Argument vector in place of the server's own program, such as [/opt/vllm/bin/vllm, serve]."`
 	Args      []string `json:"args,omitempty" yaml:"args" min:"1" repeats:"true" doc:"More flags of the server, behind all others."`
 	Context   int      `json:"context" yaml:"context" default:"0" min:"0" doc:"Tokens of prompt and answer together; 0: what recipe and ask need."`
@@ -168,7 +168,7 @@ type ServeSpec struct {
 	Adapters  int      `json:"adapters" yaml:"adapters" default:"4" min:"1" max:"512" doc:"Checkpoints loaded at one time beside the base model, under tuning lora."`
 	Reasoning string   `json:"reasoning,omitempty" yaml:"reasoning" doc:"The server's parser of what a model thinks, such as qwen3."`
 	Sleep     bool     `json:"sleep" yaml:"sleep" default:"false" doc:"With one device, a server in the way of another sleeps instead of ending, its weights in main memory: for base model and whole checkpoints in turn. Needs a GPU."`
-	Idle      int      `json:"idle_minutes" yaml:"idle_minutes" default:"10" min:"0" max:"10080" doc:"How long a server that nobody asks stays."`
+	Idle      int      `json:"idle_minutes" yaml:"idle_minutes" default:"10" min:"0" max:"10080" doc:"How long an idle server stays."`
 	Start     int      `json:"start_minutes" yaml:"start_minutes" default:"20" min:"1" max:"1440" doc:"Longest start of a server."`
 
 	Endpoint string `json:"endpoint,omitempty" yaml:"endpoint" doc:"For external: a name in the worker's endpoints file, or the base URL of an OpenAI-compatible server."`

@@ -152,7 +152,7 @@ func watchServer(server *os.Process, lease *unheld, signals <-chan os.Signal, do
 				left += guardPoll
 			case lease.tooLong(now):
 				unheld = true
-				fmt.Fprintln(stderr, "guard: no worker has held the lease for "+lease.linger.String()+"; the server is told to end")
+				fmt.Fprintln(stderr, "guard: no worker has held the lease for "+lease.linger.String()+"; stopping the server")
 				_ = server.Signal(syscall.SIGTERM) // ended already, which is as well
 			}
 		}

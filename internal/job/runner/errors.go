@@ -35,6 +35,6 @@ func (e *ElsewhereError) Error() string {
 		what = "has ended well, and what it trained lies on"
 	}
 	return fmt.Sprintf("%s %s %s, and this worker is on %s: only a worker on that machine can go on. "+
-		"Start one there; or, if that machine is gone for good, start this one with --host %s, and the training begins anew from what is here",
+		"Start one there; or, if that machine is gone, start this one with --host %s, and the training begins anew from what is here",
 		e.Name, what, e.Host, e.Here, e.Host)
 }
