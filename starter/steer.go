@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"io"
 	"time"
 
@@ -84,11 +85,14 @@ var endOf = map[string]string{
 
 // obeyed says whether an experiment stands as a verb wants it to.
 func obeyed(verb string, s workflows.Status) bool {
+	if end, ends := endOf[verb]; ends && s.State == end {
+		return true // its workflow is about to close
+	}
 	switch verb {
 	case workflows.VerbPause:
 		return s.Pausing || s.State == workflows.StatePaused
 	case workflows.VerbResume:
-		return !s.Pausing && (s.State == workflows.StatePreparing || s.State == workflows.StateRunning || s.State == workflows.StateBenchmarking)
+		return !s.Pausing && slices.Contains([]string{workflows.StatePreparing, workflows.StateRunning, workflows.StateBenchmarking, workflows.StateOutage}, s.State)
 	case workflows.VerbStop:
 		return s.Stopping
 	}
