@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"floe/internal/job"
+	"floe/internal/pause"
 )
 
 const (
@@ -23,9 +24,9 @@ func (c *course) mayGoOn(ctx context.Context, a *Attempt) error {
 			return err
 		}
 	}
-	pause := c.pause(a)
-	c.tellNext(a, pause)
-	return sleep(ctx, pause)
+	wait := c.pause(a)
+	c.tellNext(a, wait)
+	return pause.For(ctx, wait)
 }
 
 // pause is the time before the attempt after one; none where this work had not
@@ -73,7 +74,7 @@ func (c *course) within(a *Attempt) error {
 }
 
 // tellNext says what comes after an attempt.
-func (c *course) tellNext(a *Attempt, pause time.Duration) {
+func (c *course) tellNext(a *Attempt, wait time.Duration) {
 	from := "the beginning"
 	if a.Steps > 0 && a.Host == c.Host {
 		from = fmt.Sprintf("step %d", a.Steps)
@@ -81,10 +82,10 @@ func (c *course) tellNext(a *Attempt, pause time.Duration) {
 	if a.Steps > 0 && a.Host != c.Host {
 		c.Log.Warn("the checkpoint of a training lies on another machine; it begins anew", "job", a.Job, "step", a.Steps, "host", a.Host)
 	}
-	c.Log.Info("another attempt at a training", "job", a.Job, "attempt", c.next(), "from", from, "in", pause, "after", a.Reason)
+	c.Log.Info("another attempt at a training", "job", a.Job, "attempt", c.next(), "from", from, "in", wait, "after", a.Reason)
 	in := ""
-	if pause > time.Second {
-		in = " in " + span(pause)
+	if wait > time.Second {
+		in = " in " + span(wait)
 	}
 	c.say(fmt.Sprintf("attempt %d %s (%s); the next goes on from %s%s", a.Number, past(a.Outcome), a.Reason, from, in))
 }

@@ -9,6 +9,7 @@ import (
 
 	"floe/internal/job"
 	"floe/internal/job/files"
+	"floe/internal/pause"
 )
 
 // load reads the history as it is kept.
@@ -63,7 +64,7 @@ func (c *course) patiently(ctx context.Context, what string, do func() error) er
 		c.blind = true
 		c.Log.Warn("trouble with a training; it goes on by itself", "job", c.Request.Job, "cannot", what, "error", err)
 		c.say(fmt.Sprintf("cannot %s, and tries again: %s", what, brief(err.Error())))
-		if err := sleep(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -81,15 +82,4 @@ func lasting(err error) bool {
 func passing(err error) bool {
 	trouble, ok := errors.AsType[*fs.PathError](err)
 	return ok && !errors.Is(trouble, fs.ErrNotExist)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
