@@ -1,4 +1,4 @@
-// Package pause waits for a time that a context can cut short.
+// Package pause waits: once, unless a context cuts it short, or between calls until stopped.
 package pause
 
 import (
@@ -16,4 +16,24 @@ func For(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	}
+}
+
+// Every calls do at intervals, one call at a time. When stop returns, no call runs and
+// none follows.
+func Every(d time.Duration, do func(now time.Time)) (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		t := time.NewTicker(d)
+		defer t.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case now := <-t.C:
+				do(now)
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
 }

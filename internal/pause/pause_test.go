@@ -19,3 +19,21 @@ func TestAPauseEndsWithItsTimeOrItsContext(t *testing.T) {
 		t.Errorf("got %v; want context.Canceled", err)
 	}
 }
+
+func TestNoCallFollowsTheStopOfCallsAtIntervals(t *testing.T) {
+	called := make(chan struct{}, 1)
+	calls := 0 // read only after stop, which the race detector checks
+	stop := pause.Every(time.Millisecond, func(time.Time) {
+		calls++
+		select {
+		case called <- struct{}{}:
+		default:
+		}
+	})
+	<-called
+	<-called
+	stop()
+	if calls < 2 {
+		t.Errorf("%d calls; want two at least", calls)
+	}
+}
