@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"floe/internal/artifact"
+	"floe/internal/atomicfile"
 	"floe/internal/checkpoint"
 	"floe/internal/experiment"
 	"floe/internal/job"
@@ -140,19 +141,10 @@ func (a *Activities) putDataset(ctx context.Context, m artifact.Manifest, to str
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	f, err := os.CreateTemp(filepath.Dir(to), ".dataset.*.tmp")
-	if err != nil {
+	return atomicfile.Write(to, 0o644, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
 		return err
-	}
-	_, err = io.Copy(f, from)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), to)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	})
 }
 
 const removeWithin = time.Minute

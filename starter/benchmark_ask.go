@@ -10,6 +10,7 @@ import (
 
 	"floe/internal/ask"
 	"floe/internal/endpoint"
+	"floe/internal/pause"
 )
 
 // Bounds of asking: thousands of tokens take a busy server a while, and a person
@@ -30,7 +31,7 @@ func (b *bench) ask(ctx context.Context, place endpoint.Place, f benchFlags) (st
 	server := place.Endpoint
 	server.Clock.Call, server.Clock.Patience = cmp.Or(place.Timeout, benchCall), benchPatience
 	q := &asking{bench: b, meter: b.app.meter("asking " + b.Model)}
-	stop := q.keepTelling(server.Service())
+	stop := pause.Every(stillEvery, func(now time.Time) { q.still(server.Service(), now) })
 	_, _, err = ask.Run(ctx, server, b.plan(f), b.items(), journal, ask.Watch{Answered: q.answered, Waiting: q.waiting, Noted: q.noted})
 	stop()
 	q.meter.close()
@@ -99,25 +100,6 @@ func (q *asking) noted(sentence string) {
 
 // Between two lines that say what is still being waited for.
 const stillEvery = 30 * time.Second
-
-// keepTelling says at intervals what is being waited for, until stopped.
-func (q *asking) keepTelling(service string) (stop func()) {
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		t := time.NewTicker(stillEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-quit:
-				return
-			case now := <-t.C:
-				q.still(service, now)
-			}
-		}
-	}()
-	return func() { close(quit); <-done }
-}
 
 // still says what is being waited for, if anything is.
 func (q *asking) still(service string, now time.Time) {

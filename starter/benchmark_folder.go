@@ -14,12 +14,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"floe/internal/ask"
 	"floe/internal/endpoint"
 	"floe/internal/env"
 	"floe/internal/env/all"
+	"floe/internal/filelock"
 	"floe/internal/outage"
 )
 
@@ -130,15 +129,11 @@ func (b *bench) acquire() error {
 	if err := os.MkdirAll(b.dir, 0o750); err != nil {
 		return err
 	}
-	lock, err := os.OpenFile(filepath.Join(b.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	b.lock = lock
-	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
+	lock, err := filelock.Take(filepath.Join(b.dir, "lock"))
+	if errors.Is(err, filelock.ErrHeld) {
 		return fmt.Errorf("%s is in use: another benchmark is asking into it", b.dir)
 	}
+	b.lock = lock
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"floe/activities"
 	"floe/internal/artifact"
+	"floe/internal/atomicfile"
 	"floe/internal/experiment"
 	"floe/internal/report"
 	"floe/workflows"
@@ -175,18 +176,7 @@ func replaceFile(file string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // reports are for showing around
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".floe-*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(f), f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return atomicfile.Write(file, 0o644, write)
 }
 
 func isNotFound(err error) bool { return errors.Is(err, artifact.ErrNotFound) }

@@ -112,20 +112,9 @@ func cause(err error) string {
 		}
 	}
 	if act, ok := errors.AsType[*temporal.ActivityError](err); ok {
-		return where + activities.StepOf(act.ActivityType().GetName(), nil) + ": " + deepest(act)
+		return where + activities.StepOf(act.ActivityType().GetName(), nil) + ": " + activities.DeepestMessage(act)
 	}
-	return where + deepest(err)
-}
-
-// deepest is the innermost message of a chain.
-func deepest(err error) string {
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
-		err = inner
-	}
-	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok {
-		return app.Message()
-	}
-	return err.Error()
+	return where + activities.DeepestMessage(err)
 }
 
 // query asks the workflow itself.

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"floe/internal/filelock"
 	"floe/internal/stack"
 )
 
@@ -180,12 +180,12 @@ func waitStack(ctx context.Context, data string, failed <-chan error) error {
 // takeLock makes this process the one supervisor of a folder. The file holds
 // its pid, for `dev --stop` and for people.
 func takeLock(file string) (*os.File, error) {
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // inside the person's own data folder
+	f, err := filelock.Take(file)
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, errOther
+	}
 	if err != nil {
 		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(errOther, f.Close())
 	}
 	if err := f.Truncate(0); err != nil {
 		return nil, errors.Join(err, f.Close())

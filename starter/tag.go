@@ -108,13 +108,18 @@ func (a *app) known(ctx context.Context, name string) error {
 	return err
 }
 
-// tagsOf are the tags of an experiment, in order.
-func (a *app) tagsOf(ctx context.Context, name string) ([]string, error) {
+// docsOf are the names of an experiment's documents.
+func (a *app) docsOf(ctx context.Context, name string) ([]string, error) {
 	steps, err := a.store(ctx)
 	if err != nil {
 		return nil, err
 	}
-	docs, err := steps.ListDocs(ctx, name)
+	return steps.ListDocs(ctx, name)
+}
+
+// tagsOf are the tags of an experiment, in order.
+func (a *app) tagsOf(ctx context.Context, name string) ([]string, error) {
+	docs, err := a.docsOf(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -206,11 +211,7 @@ func whoami() string {
 
 // notesOf are the notes about an experiment, oldest first.
 func (a *app) notesOf(ctx context.Context, name string) ([]remark, error) {
-	steps, err := a.store(ctx)
-	if err != nil {
-		return nil, err
-	}
-	docs, err := steps.ListDocs(ctx, name)
+	docs, err := a.docsOf(ctx, name)
 	if err != nil {
 		return nil, err
 	}

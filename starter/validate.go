@@ -203,7 +203,7 @@ func (a *app) schemaCmd() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().BoolVar(&sweeps, "sweep", false, "of sweep files")
+	c.Flags().BoolVar(&sweeps, "sweep", false, "of sweep files: save it beside experiment.schema.json, to which it refers")
 	return c
 }
 

@@ -68,7 +68,7 @@ func (e *arm) why(cause error, cancelled bool) string {
 		return app.Message()
 	}
 	if !cancelled {
-		return deepest(cause)
+		return activities.DeepestMessage(cause)
 	}
 	if e.status.Reason != "" {
 		return e.status.Reason

@@ -40,7 +40,7 @@ type Failure struct {
 
 // failureOf finds the deepest cause of an error.
 func failureOf(err error, round int, step string, limits experiment.LimitsSpec) Failure {
-	f := Failure{Round: round, Step: step, Kind: "Workflow", Message: deepest(err), Attempts: limits.Attempts}
+	f := Failure{Round: round, Step: step, Kind: "Workflow", Message: activities.DeepestMessage(err), Attempts: limits.Attempts}
 	var app *temporal.ApplicationError
 	var late *temporal.TimeoutError
 	switch {
@@ -86,17 +86,6 @@ func timeoutWords(late *temporal.TimeoutError) string {
 	default:
 		return "it was not done in time"
 	}
-}
-
-// deepest is the innermost message of a chain.
-func deepest(err error) string {
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
-		err = inner
-	}
-	if app := (*temporal.ApplicationError)(nil); errors.As(err, &app) {
-		return app.Message()
-	}
-	return err.Error()
 }
 
 // err is how a round tells this failure to its experiment. Trying the round

@@ -174,7 +174,7 @@ func (s *sweepRun) started(ctx workflow.Context, i int, f workflow.ChildWorkflow
 		c.Adopted, s.due = true, true
 		return
 	case err != nil:
-		c.State, c.Cause = sweep.Failed, cut("it could not be started: "+deepest(err))
+		c.State, c.Cause = sweep.Failed, cut("it could not be started: "+activities.DeepestMessage(err))
 		return
 	}
 	name, try := s.nameOf(i), c.Tries
@@ -205,7 +205,7 @@ func (s *sweepRun) closed(c *sweep.Cell, state string, err error) {
 	case temporal.IsTerminatedError(err):
 		c.State, c.Cause = sweep.Failed, "its workflow was terminated"
 	default:
-		c.State, c.Cause = sweep.Failed, cut(deepest(err))
+		c.State, c.Cause = sweep.Failed, cut(activities.DeepestMessage(err))
 	}
 }
 

@@ -79,7 +79,7 @@ func (in RoundInput) stopTraining(ctx workflow.Context, w wait, input activities
 		switch {
 		case err != nil:
 			workflow.GetLogger(ctx).Error("the job of a training could not be stopped and may still run", "error", err)
-			note(ctx, in, "its job could not be stopped and may still run: %s", deepest(err))
+			note(ctx, in, "its job could not be stopped and may still run: %s", activities.DeepestMessage(err))
 			return
 		case out.Left != "":
 			workflow.GetLogger(ctx).Info("the job of a training was left alone", "why", out.Left)

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 )
 
 // Body is a file to be committed. It is opened when it is written, and streamed,
@@ -21,7 +20,7 @@ type Body struct {
 // Open opens the content from its start.
 func (b Body) Open() (io.ReadSeekCloser, error) {
 	if b.open == nil {
-		return nil, fmt.Errorf("file %q has no content; make it with Bytes, JSON, JSONLines or Path", b.Name)
+		return nil, fmt.Errorf("file %q has no content; make it with Bytes, JSON, JSONLines or Stream", b.Name)
 	}
 	return b.open()
 }
@@ -31,12 +30,6 @@ func Bytes(name string, content []byte) Body {
 	return Body{name, func() (io.ReadSeekCloser, error) {
 		return inMemory{bytes.NewReader(content)}, nil
 	}}
-}
-
-// Path is a file with the content of a file on disk, which must stay as it is
-// until the commit has returned.
-func Path(name, path string) Body {
-	return Body{name, func() (io.ReadSeekCloser, error) { return os.Open(path) }} //nolint:gosec // the caller made the file
 }
 
 // JSON is a file with v as indented JSON.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"floe/internal/experiment"
+	"floe/internal/pause"
 )
 
 // Claim makes sure that a step is done once. It returns the step's manifest when
@@ -27,8 +28,8 @@ func (s Steps) Claim(ctx context.Context, id experiment.StepID, who Claimant, wa
 		}
 		if c.wait { // for somebody else
 			waiting(c.seen.lease)
-			if err := sleep(ctx, min(time.Second, s.leaseFor()/10)); err != nil {
-				return nil, m, false, err
+			if pause.For(ctx, min(time.Second, s.leaseFor()/10)) != nil {
+				return nil, m, false, context.Cause(ctx)
 			}
 		}
 	}
@@ -114,16 +115,5 @@ func (s Steps) forget(ctx context.Context, id experiment.StepID, token int) {
 	err := errors.Join(s.Store.Delete(ctx, heldKey(id, token)), s.Store.Delete(ctx, endKey(id, token)))
 	if err != nil {
 		s.log().Warn("a lease that has ended stays behind", "step", id.String(), "token", token, "error", err)
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -226,27 +224,6 @@ func TestBadNamesAreRefusedAllAtOnce(t *testing.T) {
 	}
 	if _, _, err := over(store).Commit(t.Context(), train, "run-1", nil, begun, []artifact.Body{{Name: "hollow"}}); err == nil {
 		t.Error("a body without content was accepted")
-	}
-}
-
-func TestAFileOnDiskIsStreamed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "checkpoint")
-	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := over(artifacttest.NewMemory())
-	m, _, err := s.Commit(t.Context(), train, "run-1", nil, begun, []artifact.Body{artifact.Path("deep/er/checkpoint", path)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Read(t.Context(), m, "deep/er/checkpoint")
-	if err != nil || !bytes.Equal(got, content) {
-		t.Errorf("read %d bytes, %v; want %d", len(got), err, len(content))
-	}
-	gone := artifact.Path("gone", filepath.Join(t.TempDir(), "nothing"))
-	if _, _, err := s.Commit(t.Context(), train, "run-2", nil, begun, []artifact.Body{gone}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("commit of a file that is not there: %v", err)
 	}
 }
 

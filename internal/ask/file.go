@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"golang.org/x/sys/unix"
+	"floe/internal/filelock"
 )
 
 // File is a journal on this machine: one answer a line, each written through to
@@ -34,16 +34,12 @@ func OpenFile(path string) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the file that the caller named
+	f, err := filelock.Take(path)
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, fmt.Errorf("%s is in use: another process is asking into it", path)
+	}
 	if err != nil {
 		return nil, err
-	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = fmt.Errorf("%s is in use by another process", path)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	return &File{path: path, f: f}, nil
 }

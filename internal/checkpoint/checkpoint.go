@@ -45,19 +45,11 @@ func (c Copy) Served(label string) serve.Checkpoint {
 	return serve.Checkpoint{Label: label, Dir: c.Dir, SHA256: c.SHA256}
 }
 
-// Full says that the checkpoint is a whole model, and no adapter.
-func (c Copy) Full() bool { return c.Manifest.Kind == "full" }
-
 // ErrNone is a step that holds no checkpoint.
 var ErrNone = errors.New("the step has no checkpoint")
 
-// Read reads the manifest of a step's checkpoint, and digests it. ErrNone where the
+// read reads the manifest of a step's checkpoint, and digests it. ErrNone where the
 // step has none.
-func Read(ctx context.Context, steps artifact.Steps, m artifact.Manifest) (job.Manifest, string, error) {
-	c, _, err := read(ctx, steps, m)
-	return c.Manifest, c.SHA256, err
-}
-
 func read(ctx context.Context, steps artifact.Steps, m artifact.Manifest) (Copy, []byte, error) {
 	if _, ok := m.File(Prefix + manifestName); !ok {
 		return Copy{}, nil, fmt.Errorf("%s: %w", m.ID, ErrNone)

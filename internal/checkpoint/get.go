@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"floe/internal/artifact"
+	"floe/internal/atomicfile"
 	"floe/internal/job"
 )
 
@@ -84,21 +85,15 @@ func (g *getter) get(ctx context.Context, f job.File) (err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // a server of another user may read it
 		return err
 	}
-	w, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*.tmp")
+	err = atomicfile.Write(to, 0o644, func(w io.Writer) error {
+		sum := sha256.New()
+		if _, err := io.Copy(io.MultiWriter(w, sum), g.counted(ctx, r, "fetching")); err != nil {
+			return err
+		}
+		return verified(f, sum)
+	})
 	if err != nil {
-		return err
-	}
-	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(w, sum), g.counted(ctx, r, "fetching"))
-	err = errors.Join(err, w.Chmod(0o644), w.Sync(), w.Close())
-	if err == nil {
-		err = verified(f, sum)
-	}
-	if err == nil {
-		err = os.Rename(w.Name(), to)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", f.Path, err), os.Remove(w.Name()))
+		return fmt.Errorf("%s: %w", f.Path, err)
 	}
 	return nil
 }

@@ -3,13 +3,13 @@ package checkpoint
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"floe/internal/filelock"
+	"floe/internal/pause"
 )
 
 // A copy has a lock beside it that ends with its holder, whatever ends that. The
@@ -31,13 +31,13 @@ func (p Part) keepFor() time.Duration {
 
 // lock waits for a lock that ends with its holder, whatever ends that.
 func lock(ctx context.Context, file string, report func(string)) (release func(), err error) {
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below the worker's own folder
+	f, err := filelock.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	told := false
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := filelock.Exclusive(f)
 		if err == nil {
 			now := time.Now()
 			if err := os.Chtimes(file, now, now); err != nil {
@@ -45,17 +45,15 @@ func lock(ctx context.Context, file string, report func(string)) (release func()
 			}
 			return func() { _ = f.Close() }, nil
 		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", file, err), f.Close())
+		if !errors.Is(err, filelock.ErrHeld) {
+			return nil, errors.Join(err, f.Close())
 		}
 		if !told {
 			told = true
 			report("waiting for another process that fetches the same checkpoint")
 		}
-		select {
-		case <-ctx.Done():
+		if pause.For(ctx, pollLock) != nil {
 			return nil, errors.Join(context.Cause(ctx), f.Close())
-		case <-time.After(pollLock):
 		}
 	}
 }
@@ -82,7 +80,7 @@ func remove(file string, before time.Time) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+	if filelock.Exclusive(f) != nil {
 		return nil
 	}
 	if info, err := f.Stat(); err != nil || !info.ModTime().Before(before) {

@@ -42,12 +42,7 @@ func (s schema) document(title string, fields, defs object) ([]byte, error) {
 }
 
 // schema describes types, with what the environments know.
-type schema struct {
-	envs []env.Environment
-	// partial says that what is described is laid over something whole: nothing in
-	// it is required.
-	partial bool
-}
+type schema struct{ envs []env.Environment }
 
 // describer is how a field is described that only the environments or the designers know, or that
 // a sweep file says in a form of its own.
@@ -72,7 +67,7 @@ func (s schema) structure(t reflect.Type, path string) object {
 	var required []string
 	for _, f := range fieldsOf(t) {
 		properties = append(properties, member{f.key, s.field(f, strict.Join(path, f.key))})
-		if f.required && !s.partial {
+		if f.required {
 			required = append(required, f.key)
 		}
 	}

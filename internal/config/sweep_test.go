@@ -2,11 +2,14 @@ package config_test
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +196,43 @@ func TestSweepSchemaIsCurrent(t *testing.T) {
 	want, err := os.ReadFile(sweepSchemaFile)
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("docs/sweep.schema.json is not what the types say (%v); write it anew: go test ./internal/config -run Schema -update", err)
+	}
+}
+
+func TestEveryReferenceOfTheSweepSchemaLeadsToADescription(t *testing.T) {
+	docs := map[string]any{}
+	for _, file := range []string{"experiment.schema.json", "sweep.schema.json"} {
+		body, err := os.ReadFile("../../docs/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc any
+		if err := json.Unmarshal(body, &doc); err != nil {
+			t.Fatal(err)
+		}
+		docs[file] = doc
+	}
+	refs := regexp.MustCompile(`"\$ref": "([^"#]*)#/([^"]*)"`)
+	body, err := os.ReadFile(sweepSchemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := 0
+	for _, m := range refs.FindAllStringSubmatch(string(body), -1) {
+		if m[1] != "" {
+			outside++
+		}
+		at := docs[cmp.Or(m[1], "sweep.schema.json")]
+		for part := range strings.SplitSeq(m[2], "/") {
+			fields, _ := at.(map[string]any)
+			at = fields[part]
+		}
+		if at == nil {
+			t.Errorf("%s leads nowhere", m[0])
+		}
+	}
+	if outside == 0 {
+		t.Error("no reference to experiment.schema.json")
 	}
 }
 

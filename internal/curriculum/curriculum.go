@@ -8,10 +8,6 @@
 package curriculum
 
 import (
-	"errors"
-	"fmt"
-	"math"
-
 	"floe/internal/env"
 	"floe/internal/experiment"
 )
@@ -40,43 +36,6 @@ func defaultRow(size string, space env.Space) experiment.Row {
 		row.Knobs[i] = experiment.Knob{Name: k.Name, Value: k.Default}
 	}
 	return row
-}
-
-// Legal says everything that keeps a curriculum out of the space, one line
-// each, or nil.
-func Legal(c experiment.Curriculum, space env.Space) error {
-	var errs []error
-	if len(c.Rows) != len(space.Sizes) {
-		errs = append(errs, fmt.Errorf("%d rows; want %d, one per size", len(c.Rows), len(space.Sizes)))
-	}
-	for i, row := range c.Rows {
-		if i < len(space.Sizes) && row.Size != space.Sizes[i] {
-			errs = append(errs, fmt.Errorf("row %d is of size %.20q; want %s", i+1, row.Size, space.Sizes[i]))
-		}
-		errs = append(errs, legalRow(row, space)...)
-	}
-	if sum := shareSum(c); !(math.Abs(sum-1) <= sumTolerance) {
-		errs = append(errs, fmt.Errorf("%s sums to %.6g over the sizes; want 1", FieldShare, sum))
-	}
-	return errors.Join(errs...)
-}
-
-func legalRow(row experiment.Row, space env.Space) (errs []error) {
-	if !(row.DataRatio >= 0 && row.DataRatio <= 1) {
-		errs = append(errs, fmt.Errorf("%s: %s = %v; want 0 to 1", row.Size, FieldShare, row.DataRatio))
-	}
-	if len(row.Knobs) != len(space.Knobs) {
-		errs = append(errs, fmt.Errorf("%s: %d knobs; want %d", row.Size, len(row.Knobs), len(space.Knobs)))
-	}
-	for i, k := range row.Knobs[:min(len(row.Knobs), len(space.Knobs))] {
-		switch want := space.Knobs[i]; {
-		case k.Name != want.Name:
-			errs = append(errs, fmt.Errorf("%s: knob %d is %.20q; want %s", row.Size, i+1, k.Name, want.Name))
-		case !(k.Value >= want.Min && k.Value <= want.Max):
-			errs = append(errs, fmt.Errorf("%s: %s = %v; want %v to %v", row.Size, k.Name, k.Value, want.Min, want.Max))
-		}
-	}
-	return errs
 }
 
 func shareSum(c experiment.Curriculum) float64 {

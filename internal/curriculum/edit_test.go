@@ -27,7 +27,7 @@ func TestAnEditsValuesAreLeftToTheProjection(t *testing.T) {
 		t.Fatalf("got %+v, %v", got, faults)
 	}
 	used, repairs := curriculum.Project(got.Curriculum, even(), pond(), 0)
-	if err := curriculum.Legal(used, pond()); err != nil || len(repairs) == 0 {
+	if err := legal(used, pond()); err != nil || len(repairs) == 0 {
 		t.Errorf("used %v with repairs %q: %v", used, repairs, err)
 	}
 }
@@ -72,7 +72,7 @@ func FuzzParseEdit(f *testing.F) {
 			return
 		}
 		used, _ := curriculum.Project(e.Curriculum, even(), pond(), 0)
-		if err := curriculum.Legal(used, pond()); err != nil {
+		if err := legal(used, pond()); err != nil {
 			t.Errorf("%q: %v", src, err)
 		}
 	})

@@ -113,7 +113,7 @@ func checkProjection(t *testing.T, asked, previous experiment.Curriculum, space 
 	t.Helper()
 	before := asked.Clone()
 	used, repairs := curriculum.Project(asked, previous, space, least)
-	if err := curriculum.Legal(used, space); err != nil {
+	if err := legal(used, space); err != nil {
 		t.Fatalf("%+v after %+v, least %v became %+v: %v", asked, previous, least, used, err)
 	}
 	for _, r := range used.Rows {
@@ -128,7 +128,7 @@ func checkProjection(t *testing.T, asked, previous experiment.Curriculum, space 
 	if !same(asked, before) {
 		t.Fatalf("Project changed its input")
 	}
-	if len(repairs) == 0 && curriculum.Legal(sorted(asked, space), space) != nil {
+	if len(repairs) == 0 && legal(sorted(asked, space), space) != nil {
 		t.Fatalf("%+v is illegal and was repaired without a word into %+v", asked, used)
 	}
 }

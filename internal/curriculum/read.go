@@ -1,7 +1,6 @@
 package curriculum
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -16,34 +15,15 @@ import (
 // the curriculum: "sizes.3x3.hole_ratio".
 type Fault = strict.Fault
 
-// Parse reads a curriculum strictly, as Format writes it:
+// FromNode reads a curriculum strictly, as Format writes it, from a document that is
+// parsed already:
 //
 //	sizes:
 //	  3x3: {data_ratio: 0.60, hole_ratio: 0.10, wait_ratio: 0.25}
 //	  4x4: {data_ratio: 0.40}
 //
 // A size that is not named gets no samples; a knob that is not named keeps its
-// default. The error holds one line per fault.
-func Parse(src []byte, space env.Space) (experiment.Curriculum, error) {
-	root, faults := strict.Parse(src)
-	var c experiment.Curriculum
-	if root != nil {
-		var more []Fault
-		c, more = FromNode(root, space)
-		faults = append(faults, more...)
-	}
-	if len(faults) == 0 {
-		return c, nil
-	}
-	errs := make([]error, len(faults))
-	for i, f := range faults {
-		errs[i] = fmt.Errorf("curriculum:%s", f)
-	}
-	return experiment.Curriculum{}, errors.Join(errs...)
-}
-
-// FromNode reads a curriculum from a document that is parsed already. The
-// curriculum is legal when there are no faults.
+// default. The curriculum is legal when there are no faults.
 func FromNode(n *yaml.Node, space env.Space) (experiment.Curriculum, []Fault) {
 	r := &reader{space: space}
 	c := r.curriculum(n)

@@ -24,7 +24,7 @@ func TestParseReadsWhatFormatWrites(t *testing.T) {
 	for seed := range uint64(300) {
 		c := random(t, seed)
 		c.Rows[0].Knobs[0].Value = 0.1234567890123 / float64(seed+1)
-		got, err := curriculum.Parse([]byte(curriculum.Format(c)), pond())
+		got, err := parse([]byte(curriculum.Format(c)), pond())
 		if err != nil || !reflect.DeepEqual(got, c) {
 			t.Fatalf("seed %d: got %v, %v; want %v", seed, got, err, c)
 		}
@@ -32,7 +32,7 @@ func TestParseReadsWhatFormatWrites(t *testing.T) {
 }
 
 func TestWhatIsNotNamedHasNoSamplesAndDefaults(t *testing.T) {
-	got, err := curriculum.Parse([]byte("sizes:\n  5x5: {data_ratio: 0.25}\n  3x3: {hole_ratio: .1, data_ratio: 7.5e-1}\n"), pond())
+	got, err := parse([]byte("sizes:\n  5x5: {data_ratio: 0.25}\n  3x3: {hole_ratio: .1, data_ratio: 7.5e-1}\n"), pond())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestParseRefuses(t *testing.T) {
 		{"a fence", "```yaml\nsizes: {}\n```", "curriculum:1:1: not YAML: found character that cannot start any token"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := curriculum.Parse([]byte(c.src), pond())
+			_, err := parse([]byte(c.src), pond())
 			if err == nil || err.Error() != c.want {
 				t.Errorf("got\n%v\nwant\n%s", err, c.want)
 			}
@@ -107,17 +107,17 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(src))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		c, err := curriculum.Parse(src, pond())
+		c, err := parse(src, pond())
 		if err != nil {
 			if strings.TrimSpace(err.Error()) == "" {
 				t.Error("a fault without a message")
 			}
 			return
 		}
-		if err := curriculum.Legal(c, pond()); err != nil {
+		if err := legal(c, pond()); err != nil {
 			t.Fatalf("Parse read an illegal curriculum: %v", err)
 		}
-		again, err := curriculum.Parse([]byte(curriculum.Format(c)), pond())
+		again, err := parse([]byte(curriculum.Format(c)), pond())
 		if err != nil || !reflect.DeepEqual(again, c) {
 			t.Fatalf("%v became %v, %v", c, again, err)
 		}

@@ -1,10 +1,14 @@
 package curriculum_test
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
+	"floe/internal/config/strict"
 	"floe/internal/curriculum"
 	"floe/internal/env"
 	"floe/internal/experiment"
@@ -66,4 +70,29 @@ func wildValue(rng *rand.Rand) float64 {
 		return odd[rng.IntN(len(odd))]
 	}
 	return rng.Float64()
+}
+
+// parse reads a text as an experiment's file is read: all faults, a line each.
+func parse(src []byte, space env.Space) (experiment.Curriculum, error) {
+	root, faults := strict.Parse(src)
+	var c experiment.Curriculum
+	if root != nil {
+		var more []curriculum.Fault
+		c, more = curriculum.FromNode(root, space)
+		faults = append(faults, more...)
+	}
+	errs := make([]error, len(faults))
+	for i, f := range faults {
+		errs[i] = fmt.Errorf("curriculum:%s", f)
+	}
+	return c, errors.Join(errs...)
+}
+
+// legal says what keeps a curriculum out of the space: a legal one is read as it was written.
+func legal(c experiment.Curriculum, space env.Space) error {
+	read, err := parse([]byte(curriculum.Format(c)), space)
+	if err == nil && !reflect.DeepEqual(read, c) {
+		err = fmt.Errorf("%v is read as %v", c, read)
+	}
+	return err
 }

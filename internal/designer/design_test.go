@@ -34,8 +34,8 @@ func design(t *testing.T, d designer.Designer, spec experiment.DesignerSpec, l d
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := curriculum.Legal(got.Used, pond()); err != nil {
-		t.Errorf("used is not legal: %v", err)
+	if _, repairs := curriculum.Project(got.Used, got.Used, pond(), 0); len(repairs) > 0 {
+		t.Errorf("used is not legal: %q", repairs)
 	}
 	return got
 }

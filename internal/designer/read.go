@@ -92,11 +92,6 @@ func NewReader(space env.Space, previous experiment.Curriculum, missing string) 
 	return r
 }
 
-// Read is NewReader(space, previous, MissingKeep).Read(reply, finishReason).
-func Read(reply, finishReason string, space env.Space, previous experiment.Curriculum) Reading {
-	return NewReader(space, previous, MissingKeep).Read(reply, finishReason)
-}
-
 // Read understands a reply, or says why it cannot be used. finishReason is the
 // endpoint's; package ending knows what it means.
 //

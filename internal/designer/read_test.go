@@ -41,7 +41,9 @@ func block(text string) string { return "```yaml\n" + text + "```" }
 
 func edit(old, new string) string { return strings.Replace(body, old, new, 1) }
 
-func read(reply string) designer.Reading { return designer.Read(reply, "stop", pond(), inForce()) }
+func read(reply string) designer.Reading {
+	return designer.NewReader(pond(), inForce(), designer.MissingKeep).Read(reply, "stop")
+}
 
 func TestReadTakesWhatModelsWrite(t *testing.T) {
 	other := block(strings.ReplaceAll(body, "0.15", "0.35"))
@@ -249,7 +251,7 @@ func TestReadRefusesByClass(t *testing.T) {
 		{"some percent signs", block(edit("0.15", "15%")), "stop", designer.ClassAmbiguous, "1 numbers have a percent sign and 8 have none"},
 		{"a broken last answer", block(body) + "\nOr better:\n" + block(edit("0.15", "many")), "stop", designer.ClassNotNumber, `"many"`},
 	} {
-		got := designer.Read(c.reply, c.finish, pond(), inForce())
+		got := designer.NewReader(pond(), inForce(), designer.MissingKeep).Read(c.reply, c.finish)
 		if got.Class != c.class || !strings.Contains(got.Fault, c.fault) {
 			t.Errorf("%s: class %s, fault %q; want %s, %q", c.name, got.Class, got.Fault, c.class, c.fault)
 		}

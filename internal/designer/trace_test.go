@@ -66,7 +66,7 @@ func TestTheTraceTellsInOrderWhatWasFoundAndDecided(t *testing.T) {
 			[]string{`The reply has 9 characters and ended with "stop".`, "Nothing stands after its thinking.", "Class empty: the answer is empty."},
 		},
 	} {
-		got := designer.Read(c.reply, c.finish, pond(), inForce())
+		got := designer.NewReader(pond(), inForce(), designer.MissingKeep).Read(c.reply, c.finish)
 		if !reflect.DeepEqual(got.Trace, c.want) {
 			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got.Trace, "\n"), strings.Join(c.want, "\n"))
 		}

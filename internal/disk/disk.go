@@ -4,12 +4,13 @@ package disk
 
 import (
 	"errors"
+	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
 
+	"floe/internal/atomicfile"
 	"floe/internal/outage"
 )
 
@@ -33,17 +34,8 @@ var away = []syscall.Errno{
 // WriteAtomic replaces a file in one move: a crash leaves the old one or the new
 // one, also after a power cut.
 func WriteAtomic(path string, body []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
-	if err != nil {
+	return atomicfile.Write(path, 0o600, func(w io.Writer) error {
+		_, err := w.Write(body)
 		return err
-	}
-	_, err = f.Write(body)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"floe/internal/experiment"
 	"floe/internal/outage"
+	"floe/internal/pause"
 )
 
 // Clock bounds and makes waiting, so that tests need not wait.
@@ -19,18 +20,7 @@ type Clock struct {
 }
 
 // A call of 4096 tokens takes 40 to 80 s on a GPU and minutes on a CPU.
-var realClock = Clock{Call: 10 * time.Minute, Patience: 2 * time.Minute, Now: time.Now, Sleep: sleep}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
+var realClock = Clock{Call: 10 * time.Minute, Patience: 2 * time.Minute, Now: time.Now, Sleep: pause.For}
 
 // mostBroken is how often a question is asked again that was served and broken off:
 // each time may cost as much as a whole reply.

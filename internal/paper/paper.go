@@ -1,6 +1,6 @@
 // Package paper has the published results of arXiv:2606.17682 as data, so that any
-// result can stand beside them. The figures are as printed, the slips in them too;
-// Slips lists what does not add up.
+// result can stand beside them. The figures are as printed, the slips in them
+// too; docs/benchmark.md lists what does not add up.
 package paper
 
 import (
@@ -48,25 +48,14 @@ type Table struct {
 // Instances is the number of instances behind a sum.
 func (t Table) Instances() int { return PerSize * len(t.Sizes) }
 
-// Slip is a printed figure that cannot be right.
-type Slip struct {
-	Agents   int     `json:"agents"`
-	Model    string  `json:"model"`
-	Column   string  `json:"column"` // a size or "sum"
-	Rate     string  `json:"rate"`   // "valid" or "optimal"
-	Printed  float64 `json:"printed"`
-	Computed float64 `json:"computed,omitempty"` // 0 where nothing printed says what it should be
-	Why      string  `json:"why"`
-}
-
-//go:embed agents3.csv agents4.csv agents5.csv slips.csv
+//go:embed agents3.csv agents4.csv agents5.csv
 var files embed.FS
 
 // Tables are the three tables, by agents.
 func Tables() ([]Table, error) {
 	var tables []Table
 	for _, agents := range []int{3, 4, 5} {
-		t, err := read(fmt.Sprintf("agents%d.csv", agents), parseTable)
+		t, err := read(fmt.Sprintf("agents%d.csv", agents))
 		if err != nil {
 			return nil, err
 		}
@@ -76,21 +65,16 @@ func Tables() ([]Table, error) {
 	return tables, nil
 }
 
-// Slips are the printed figures that do not agree with others or with their
-// number of instances.
-func Slips() ([]Slip, error) { return read("slips.csv", parseSlips) }
-
-func read[T any](name string, parse func(io.Reader) (T, error)) (T, error) {
-	var none T
+func read(name string) (Table, error) {
 	body, err := files.ReadFile(name)
 	if err != nil {
-		return none, err
+		return Table{}, err
 	}
-	v, err := parse(bytes.NewReader(body))
+	t, err := parseTable(bytes.NewReader(body))
 	if err != nil {
-		return none, fmt.Errorf("read %s: %w", name, err)
+		return Table{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	return v, nil
+	return t, nil
 }
 
 // parseTable reads a table strictly: a head of "model", sizes and "sum", then a
@@ -158,31 +142,4 @@ func parseRates(cell string) (Rates, error) {
 		return Rates{}, fmt.Errorf("cell %q; want optimal at most valid at most 100", cell)
 	}
 	return Rates{valid, optimal}, errors.Join(errValid, errOptimal)
-}
-
-func parseSlips(r io.Reader) ([]Slip, error) {
-	lines, err := csv.NewReader(r).ReadAll()
-	if err != nil {
-		return nil, err
-	}
-	const head = "agents,model,column,rate,printed,computed,why"
-	if len(lines) == 0 || strings.Join(lines[0], ",") != head {
-		return nil, fmt.Errorf("the head is not %s", head)
-	}
-	var slips []Slip
-	var errs []error
-	for i, l := range lines[1:] {
-		s := Slip{Model: l[1], Column: l[2], Rate: l[3], Why: l[6]}
-		var bad [3]error
-		s.Agents, bad[0] = strconv.Atoi(l[0])
-		s.Printed, bad[1] = strconv.ParseFloat(l[4], 64)
-		if l[5] != "" {
-			s.Computed, bad[2] = strconv.ParseFloat(l[5], 64)
-		}
-		if err := errors.Join(bad[:]...); err != nil {
-			errs = append(errs, fmt.Errorf("line %d: %w", i+2, err))
-		}
-		slips = append(slips, s)
-	}
-	return slips, errors.Join(errs...)
 }

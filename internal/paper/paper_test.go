@@ -96,13 +96,11 @@ func TestTheSlipsAreAllThatDoesNotAddUp(t *testing.T) {
 			}
 		}
 	}
-	slips, err := Slips()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var listed []string
-	for _, s := range slips {
-		listed = append(listed, slip(s.Agents, s.Model, s.Column, s.Rate, s.Printed, s.Computed))
+	listed := []string{ // as in docs/benchmark.md
+		slip(3, "GPT-5.4", "9x9", "optimal", 11.31, percent(17, 150)),
+		slip(3, "Qwen3-4B + GRPO + base designer", "sum", "valid", 45.21, 0), // no multiple of 1/1200
+		slip(4, "Gemini-3.1-Pro", "sum", "valid", 12.95, percent(137, 1050)),
+		slip(5, "Kimi-K2.5", "sum", "valid", 13.47, percent(128, 900)),
 	}
 	slices.Sort(found)
 	slices.Sort(listed)
@@ -141,9 +139,6 @@ func TestBadTablesSpeak(t *testing.T) {
 		if _, err := parseTable(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v; want %q", name, err, c.says)
 		}
-	}
-	if _, err := parseSlips(strings.NewReader("agents,model,column,rate,printed,computed,why\nthree,m,sum,valid,1,x,w\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
-		t.Errorf("slips: %v", err)
 	}
 }
 

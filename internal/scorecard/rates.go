@@ -72,11 +72,6 @@ func Total(s experiment.Scorecard) Row {
 	return row(s, "", "", func(experiment.Cell) bool { return true })
 }
 
-// ErrorShares counts the failed checks of one size, or of all sizes for "".
-func ErrorShares(s experiment.Scorecard, size string) []ErrorShare {
-	return row(s, size, "", func(c experiment.Cell) bool { return size == "" || c.Size == size }).Errors
-}
-
 func row(s experiment.Scorecard, size, group string, in func(experiment.Cell) bool) Row {
 	var sum experiment.Cell
 	for _, c := range s.Cells {

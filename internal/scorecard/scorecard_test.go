@@ -193,7 +193,7 @@ func TestRowsEndWithTheTotal(t *testing.T) {
 	if total.N != 4 || total.MeanTokens != 20 || total.ValidLow >= 0.5 || total.ValidHigh <= 0.5 {
 		t.Errorf("total %+v", total)
 	}
-	if got := scorecard.ErrorShares(card, ""); got[1] != (scorecard.ErrorShare{Check: "crash", Count: 2, Share: 0.5}) {
+	if got := total.Errors; got[1] != (scorecard.ErrorShare{Check: "crash", Count: 2, Share: 0.5}) {
 		t.Errorf("errors of all %+v", got)
 	}
 	if groups := scorecard.ByGroup(card); len(groups) != 4 || groups[1].Group != "busy" || groups[1].Valid != 1 {

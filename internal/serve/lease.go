@@ -3,12 +3,12 @@ package serve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"floe/internal/filelock"
+	"floe/internal/pause"
 )
 
 // A lease is a lock on a file that the system frees when its holder ends, however
@@ -30,22 +30,22 @@ var errEnding = errors.New("the server is being ended by its guard")
 
 // holdLease takes a share of an attempt's lease.
 func holdLease(ctx context.Context, dir string) (*lease, error) {
-	f, err := os.OpenFile(filepath.Join(dir, fileLease), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a folder of our own
+	f, err := filelock.Open(filepath.Join(dir, fileLease))
 	if err != nil {
 		return nil, err
 	}
 	for deadline := time.Now().Add(leaseWithin); ; {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+		err = filelock.Shared(f)
 		if err == nil {
 			return &lease{f}, nil
 		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			return nil, errors.Join(fmt.Errorf("lease of %s: %w", dir, err), f.Close())
+		if !errors.Is(err, filelock.ErrHeld) {
+			return nil, errors.Join(err, f.Close())
 		}
 		if time.Now().After(deadline) {
 			return nil, errors.Join(errEnding, f.Close())
 		}
-		if err := pause(ctx, pollLease); err != nil {
+		if err := pause.For(ctx, pollLease); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
@@ -54,19 +54,19 @@ func holdLease(ctx context.Context, dir string) (*lease, error) {
 // seizeLease takes the lease for itself if nobody holds a share; nil if somebody
 // does. A guard that looks has it for a moment, so it tries more than once.
 func seizeLease(ctx context.Context, dir string) (*lease, error) {
-	f, err := os.OpenFile(filepath.Join(dir, fileLease), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a folder of our own
+	f, err := filelock.Open(filepath.Join(dir, fileLease))
 	if err != nil {
 		return nil, err
 	}
 	for range 5 {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err = filelock.Exclusive(f)
 		if err == nil {
 			return &lease{f}, nil
 		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			return nil, errors.Join(fmt.Errorf("lease of %s: %w", dir, err), f.Close())
+		if !errors.Is(err, filelock.ErrHeld) {
+			return nil, errors.Join(err, f.Close())
 		}
-		if err := pause(ctx, pollLease); err != nil {
+		if err := pause.For(ctx, pollLease); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
@@ -89,7 +89,7 @@ type unheld struct {
 }
 
 func watchLease(dir string, linger time.Duration) (*unheld, error) {
-	f, err := os.OpenFile(filepath.Join(dir, fileLease), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a folder of our own
+	f, err := filelock.Open(filepath.Join(dir, fileLease))
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func watchLease(dir string, linger time.Duration) (*unheld, error) {
 
 // tooLong looks at the lease, and has taken it when it says yes.
 func (u *unheld) tooLong(now time.Time) bool {
-	if unix.Flock(int(u.f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+	if filelock.Exclusive(u.f) != nil {
 		u.since = time.Time{}
 		return false
 	}
@@ -108,17 +108,6 @@ func (u *unheld) tooLong(now time.Time) bool {
 	if now.Sub(u.since) >= u.linger {
 		return true
 	}
-	_ = unix.Flock(int(u.f.Fd()), unix.LOCK_UN) // cannot fail on a lock that is held
+	_ = filelock.Release(u.f) // cannot fail on a lock that is held
 	return false
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

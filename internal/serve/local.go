@@ -18,6 +18,7 @@ import (
 	"floe/internal/disk"
 	"floe/internal/endpoint"
 	"floe/internal/job"
+	"floe/internal/pause"
 )
 
 // Local starts servers on this machine.
@@ -187,7 +188,7 @@ func (s *local) ready(ctx context.Context) error {
 		if last = s.look(ctx); last == nil {
 			return s.prove(ctx)
 		}
-		if err := pause(ctx, pollStart); err != nil {
+		if err := pause.For(ctx, pollStart); err != nil {
 			return last
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"floe/internal/job"
+	"floe/internal/pause"
 )
 
 var errNotStarted = errors.New("the server has not been started here")
@@ -59,7 +60,7 @@ func (s *local) watchEnd(ctx context.Context, cancel context.CancelCauseFunc) {
 	s.mu.Lock()
 	name := job.Name(s.job(), s.attempt)
 	s.mu.Unlock()
-	for pause(ctx, watchEvery) == nil {
+	for pause.For(ctx, watchEvery) == nil {
 		if st, err := s.Jobs.Status(ctx, name); err == nil && st.State.Final() {
 			cancel(fmt.Errorf("%w: %s; the end of its log:\n%s", errEnded, st, s.tail(ctx, name)))
 		}

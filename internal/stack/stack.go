@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"floe/internal/filelock"
 )
 
 const (
@@ -85,8 +87,7 @@ func (i Info) Alive() bool {
 		return pidAlive(i.PID)
 	}
 	defer func() { _ = f.Close() }() // gives the lock back too
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	return errors.Is(err, syscall.EWOULDBLOCK)
+	return errors.Is(filelock.Shared(f), filelock.ErrHeld)
 }
 
 func pidAlive(pid int) bool {

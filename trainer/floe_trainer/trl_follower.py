@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformers import TrainerCallback
 
+from floe_trainer.checkpoint import Checkpoint
 from floe_trainer.exits import NotFinite
+from floe_trainer.recipe import Work
 from floe_trainer.reward import state_from_log
 from floe_trainer.trl_metrics import to_contract
-
-if TYPE_CHECKING:
-    from floe_trainer.checkpoint import Checkpoint
-    from floe_trainer.run import Work
-    from floe_trainer.trl_recipe import RewardOf
+from floe_trainer.trl_reward import RewardOf
 
 
 class Follower(TrainerCallback):  # type: ignore[misc, unused-ignore]

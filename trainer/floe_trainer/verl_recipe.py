@@ -11,16 +11,13 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from floe_trainer import dataset, prompts, verl_command
 from floe_trainer.checkpoint import Checkpoint
 from floe_trainer.exits import ConfigError, DataError, JobError, NotFinite, Stopped
+from floe_trainer.recipe import Trained, Work
 from floe_trainer.referee import Referee
 from floe_trainer.verl_score import Scores, Service
-
-if TYPE_CHECKING:
-    from floe_trainer.run import Trained, Work
 
 _LOOK_EVERY = 0.5  # seconds between looks at what verl has written
 _LET_GO = 60.0  # seconds that verl has to end after SIGTERM
@@ -28,8 +25,6 @@ _LET_GO = 60.0  # seconds that verl has to end after SIGTERM
 
 def train(work: Work) -> Trained:
     """Trains, resuming where the job directory says, and returns the sealed checkpoint of the last step."""
-    from floe_trainer.run import Trained
-
     work.progress.phase("loading")
     if faults := verl_command.faults(work.spec):
         raise ConfigError(*faults)

@@ -1,12 +1,10 @@
 package s3
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -138,16 +136,5 @@ func (s *Store) tryConditions(ctx context.Context) (err error) {
 	} else if !errors.Is(err, artifact.ErrExists) {
 		return err
 	}
-	r, err := s.Get(ctx, key)
-	if err != nil {
-		return err
-	}
-	got, err := io.ReadAll(r)
-	if err := errors.Join(err, r.Close()); err != nil {
-		return err
-	}
-	if !bytes.Equal(got, body) {
-		return errors.New("the server gives back something else than was put")
-	}
-	return nil
+	return s.holds(ctx, key, body)
 }

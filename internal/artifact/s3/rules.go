@@ -42,11 +42,12 @@ func (p *prover) putRead(ctx context.Context, name string, content []byte) error
 	if err := p.Put(ctx, p.folder+name, bytes.NewReader(content)); err != nil {
 		return err
 	}
-	return p.reads(ctx, p.folder+name, content)
+	return p.holds(ctx, p.folder+name, content)
 }
 
-func (p *prover) reads(ctx context.Context, key string, want []byte) error {
-	r, err := p.Get(ctx, key)
+// holds says whether an object has this content.
+func (s *Store) holds(ctx context.Context, key string, want []byte) error {
+	r, err := s.Get(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (p *prover) names(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.reads(ctx, p.folder+"names/A=b.c_d-e", []byte("A=b.c_d-e"))
+	return p.holds(ctx, p.folder+"names/A=b.c_d-e", []byte("A=b.c_d-e"))
 }
 
 func (p *prover) listing(ctx context.Context) error {
@@ -198,7 +199,7 @@ func (p *prover) copies(ctx context.Context) error {
 	if err := p.Copy(ctx, artifact.Object{Key: p.folder + "original", Size: 1000}, p.folder+"copy"); err != nil {
 		return err
 	}
-	return p.reads(ctx, p.folder+"copy", content)
+	return p.holds(ctx, p.folder+"copy", content)
 }
 
 // cured says which setting mends a rule that failed: with it, the rule held.

@@ -21,6 +21,7 @@ import (
 	"floe/internal/designer"
 	"floe/internal/endpoint"
 	"floe/internal/experiment"
+	"floe/internal/pause"
 )
 
 // Settings say whom to ask.
@@ -150,21 +151,7 @@ func say(messages []endpoint.Message, role, text string) []endpoint.Message {
 // keepTelling tells the caller at intervals what is being waited for, until stopped.
 func (c *conversation) keepTelling() (stop func()) {
 	c.tell("asking " + c.model + " at " + c.endpoint.Host())
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		t := time.NewTicker(c.beat)
-		defer t.Stop()
-		for {
-			select {
-			case <-quit:
-				return
-			case <-t.C:
-				c.tell("")
-			}
-		}
-	}()
-	return func() { close(quit); <-done }
+	return pause.Every(c.beat, func(time.Time) { c.tell("") })
 }
 
 // tell sets the note, if there is a new one, and passes it on.

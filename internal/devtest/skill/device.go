@@ -1,9 +1,11 @@
 package skill
 
 import (
+	"errors"
 	"fmt"
 	"os"
-	"syscall"
+
+	"floe/internal/filelock"
 )
 
 // EnvDevice names a file that stands for the device which training and serving share:
@@ -20,13 +22,13 @@ func TakeDevice() error {
 	if name == "" {
 		return nil
 	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the test that started us named it
+	f, err := filelock.Take(name)
+	if errors.Is(err, filelock.ErrHeld) {
+		return Write(Entry{Event: EventClash})
+	}
 	if err != nil {
 		return fmt.Errorf("open the device: %w", err)
 	}
 	device = f
-	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
-		return Write(Entry{Event: EventClash})
-	}
 	return nil
 }

@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"floe/internal/artifact"
 	"floe/internal/artifact/s3"
+	"floe/internal/filelock"
 	"floe/internal/job"
 	"floe/internal/job/files"
 )
@@ -74,12 +74,12 @@ func (d *directory) hold(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	var err error
-	d.lock, err = os.OpenFile(filepath.Join(d.path, "job.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	d.lock, err = filelock.Take(filepath.Join(d.path, "job.lock"))
+	if errors.Is(err, filelock.ErrHeld) {
+		return ends(job.ExitBusy, "%s: another program trains here", d.path)
+	}
 	if err != nil {
 		return err
-	}
-	if syscall.Flock(int(d.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
-		return ends(job.ExitBusy, "%s: another program trains here", d.path)
 	}
 	for _, part := range []string{"metrics", "samples", "log", checkpoints, "inputs"} {
 		if err := os.MkdirAll(filepath.Join(d.path, part), 0o750); err != nil {

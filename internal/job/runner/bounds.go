@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"floe/internal/job"
+	"floe/internal/pause"
 )
 
 const (
@@ -23,9 +24,9 @@ func (r *runner) mayGoOn(ctx context.Context, a *Attempt) error {
 			return err
 		}
 	}
-	pause := r.pause(a)
-	r.tellNext(a, pause)
-	return sleep(ctx, pause)
+	wait := r.pause(a)
+	r.tellNext(a, wait)
+	return pause.For(ctx, wait)
 }
 
 // pause is the time before the attempt after one; none where this work had not
@@ -73,7 +74,7 @@ func (r *runner) within(a *Attempt) error {
 }
 
 // tellNext says what comes after an attempt.
-func (r *runner) tellNext(a *Attempt, pause time.Duration) {
+func (r *runner) tellNext(a *Attempt, wait time.Duration) {
 	from := "the beginning"
 	if a.Steps > 0 && a.Host == r.Host {
 		from = fmt.Sprintf("step %d", a.Steps)
@@ -81,10 +82,10 @@ func (r *runner) tellNext(a *Attempt, pause time.Duration) {
 	if a.Steps > 0 && a.Host != r.Host {
 		r.Log.Warn("the checkpoint of a training lies on another machine; it begins anew", "job", a.Job, "step", a.Steps, "host", a.Host)
 	}
-	r.Log.Info("another attempt at a training", "job", a.Job, "attempt", r.next(), "from", from, "in", pause, "after", a.Reason)
+	r.Log.Info("another attempt at a training", "job", a.Job, "attempt", r.next(), "from", from, "in", wait, "after", a.Reason)
 	in := ""
-	if pause > time.Second {
-		in = " in " + span(pause)
+	if wait > time.Second {
+		in = " in " + span(wait)
 	}
 	r.say(fmt.Sprintf("attempt %d %s (%s); the next goes on from %s%s", a.Number, past(a.Outcome), a.Reason, from, in))
 }

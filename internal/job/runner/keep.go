@@ -9,6 +9,7 @@ import (
 
 	"floe/internal/disk"
 	"floe/internal/job"
+	"floe/internal/pause"
 )
 
 // load reads the history as it is kept.
@@ -63,7 +64,7 @@ func (r *runner) patiently(ctx context.Context, what string, do func() error) er
 		r.blind = true
 		r.Log.Warn("trouble with a training; it goes on by itself", "job", r.Request.Job, "cannot", what, "error", err)
 		r.say(fmt.Sprintf("cannot %s, and tries again: %s", what, brief(err.Error())))
-		if err := sleep(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -81,15 +82,4 @@ func lasting(err error) bool {
 func passing(err error) bool {
 	trouble, ok := errors.AsType[*fs.PathError](err)
 	return ok && !errors.Is(trouble, fs.ErrNotExist)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"floe/internal/job"
+	"floe/internal/pause"
 )
 
 // sight is what one look at an attempt shows.
@@ -24,7 +25,7 @@ const soon = 250 * time.Millisecond
 func (r *runner) watch(ctx context.Context, a *Attempt) error {
 	var still stillness
 	looked := time.Now()
-	for pause := min(soon, r.Every); ; pause = min(2*pause, r.Every) {
+	for wait := min(soon, r.Every); ; wait = min(2*wait, r.Every) {
 		r.blind = false
 		seen, err := r.look(ctx, a)
 		if err != nil {
@@ -44,7 +45,7 @@ func (r *runner) watch(ctx context.Context, a *Attempt) error {
 				return err
 			}
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"floe/internal/pause"
 	"floe/internal/serve"
 )
 
@@ -231,20 +232,9 @@ const tellEvery = 10 * time.Second
 // telling says what is being done, and again and again how long it takes.
 func telling(report func(string), note string, do func() error) error {
 	report(note)
-	quit, done, begun := make(chan struct{}), make(chan struct{}), time.Now()
-	go func() {
-		defer close(done)
-		t := time.NewTicker(tellEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-quit:
-				return
-			case now := <-t.C:
-				report(fmt.Sprintf("%s, for %s", note, now.Sub(begun).Round(time.Second)))
-			}
-		}
-	}()
-	defer func() { close(quit); <-done }()
+	begun := time.Now()
+	defer pause.Every(tellEvery, func(now time.Time) {
+		report(fmt.Sprintf("%s, for %s", note, now.Sub(begun).Round(time.Second)))
+	})()
 	return do()
 }

@@ -30,6 +30,7 @@ import (
 	"floe/internal/job"
 	"floe/internal/job/backend/internal/attempt"
 	"floe/internal/job/backend/internal/cli"
+	"floe/internal/pause"
 )
 
 // Settings of the back end.
@@ -304,7 +305,7 @@ func (b *Backend) Logs(ctx context.Context, name string, o job.LogOptions, w io.
 		if !o.Follow || s.State.Final() {
 			return nil
 		}
-		if err := attempt.Sleep(ctx, followEvery); err != nil {
+		if err := pause.For(ctx, followEvery); err != nil {
 			return err
 		}
 	}

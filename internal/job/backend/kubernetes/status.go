@@ -16,6 +16,7 @@ import (
 
 	"floe/internal/job"
 	"floe/internal/job/backend/internal/attempt"
+	"floe/internal/pause"
 )
 
 // podsOf lists the pods of a Job, the newest last.
@@ -193,7 +194,7 @@ func (b *Backend) Logs(ctx context.Context, name string, o job.LogOptions, w io.
 		if !o.Follow || s.State.Final() {
 			return nil
 		}
-		if err := attempt.Sleep(ctx, againAfter); err != nil {
+		if err := pause.For(ctx, againAfter); err != nil {
 			return err
 		}
 	}

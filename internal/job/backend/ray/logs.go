@@ -11,6 +11,7 @@ import (
 
 	"floe/internal/job"
 	"floe/internal/job/backend/internal/attempt"
+	"floe/internal/pause"
 )
 
 const againAfter = time.Second // a stream that ended before the job did
@@ -34,7 +35,7 @@ func (b *Backend) Logs(ctx context.Context, name string, o job.LogOptions, w io.
 				return out.Err
 			}
 		}
-		if err := attempt.Sleep(ctx, againAfter); err != nil {
+		if err := pause.For(ctx, againAfter); err != nil {
 			return err
 		}
 	}

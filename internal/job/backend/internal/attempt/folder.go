@@ -11,9 +11,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"floe/internal/disk"
+	"floe/internal/filelock"
 	"floe/internal/job"
 )
 
@@ -135,47 +134,31 @@ func (r Folder) writeOnce(file string, body []byte) error {
 // Lock waits until nobody else holds a lock of the folder. Unlock frees it; so
 // does the end of the process.
 func (r Folder) Lock() (unlock func(), err error) {
-	f, err := os.OpenFile(r.Path(fileLock), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := filelock.Wait(r.Path(fileLock))
 	if err != nil {
 		return nil, err
-	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", r.Name, err), f.Close())
 	}
 	return func() { _ = f.Close() }, nil // closing frees the lock
 }
 
 // TryLock takes a lock if it is free; the caller keeps the file open.
 func (r Folder) TryLock(file string) (held *os.File, ok bool, err error) {
-	f, err := os.OpenFile(r.Path(file), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, false, err
+	f, err := filelock.Take(r.Path(file))
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, false, nil
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if err == nil {
-		return f, true, nil
-	}
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, false, f.Close()
-	}
-	return nil, false, errors.Join(err, f.Close())
+	return f, err == nil, err
 }
 
 // Held reports whether some process holds a lock of the folder. It does not get
 // in the way of others who ask, but of TryLock for a moment.
 func (r Folder) Held(file string) (bool, error) {
-	f, err := os.OpenFile(r.Path(file), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := filelock.Open(r.Path(file))
 	if err != nil {
 		return false, err
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
-	held := errors.Is(err, unix.EWOULDBLOCK)
+	err = filelock.Shared(f)
+	held := errors.Is(err, filelock.ErrHeld)
 	if held {
 		err = nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"floe/internal/job"
+	"floe/internal/pause"
 )
 
 // Poll is how often something outside is looked at while waiting for it.
@@ -34,7 +35,7 @@ func Follow(ctx context.Context, path string, o job.LogOptions, w io.Writer, end
 		if last {
 			return nil
 		}
-		if err := Sleep(ctx, Poll); err != nil {
+		if err := pause.For(ctx, Poll); err != nil {
 			return err
 		}
 	}
@@ -55,18 +56,6 @@ func copyFrom(path string, at int64, w io.Writer) (int64, error) {
 	return io.Copy(w, f)
 }
 
-// Sleep waits, unless the context ends first.
-func Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
 // Until looks again and again until something holds; false if it did not hold
 // within a time.
 func Until(ctx context.Context, within time.Duration, holds func(context.Context) (bool, error)) (bool, error) {
@@ -80,7 +69,7 @@ func Until(ctx context.Context, within time.Duration, holds func(context.Context
 		if left <= 0 {
 			return false, nil
 		}
-		if err := Sleep(ctx, min(Poll, left)); err != nil {
+		if err := pause.For(ctx, min(Poll, left)); err != nil {
 			return false, err
 		}
 	}
