@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
