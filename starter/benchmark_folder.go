@@ -137,7 +137,7 @@ func (b *bench) acquire() error {
 	b.lock = lock
 	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return fmt.Errorf("%s is in use: another benchmark is asking into it", b.dir)
+		return fmt.Errorf("%s is in use: another benchmark is using it", b.dir)
 	}
 	return err
 }
@@ -156,7 +156,7 @@ func (b *bench) settle(f benchFlags) (found bool, err error) {
 	case errors.Is(err, fs.ErrNotExist) && f.scoreOnly:
 		return false, fail(exitNotFound, "%s holds no benchmark", b.dir)
 	case errors.Is(err, fs.ErrNotExist) && f.model == "":
-		return false, fail(exitUsage, "%s holds no benchmark to go on with; name the model with --model to begin one", b.dir)
+		return false, fail(exitUsage, "%s holds no benchmark to resume; start one with --model", b.dir)
 	case errors.Is(err, fs.ErrNotExist):
 		b.benchSettings, err = f.settings()
 		return false, err

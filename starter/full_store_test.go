@@ -93,10 +93,10 @@ func TestAFullStoreIsReadAndSweptFree(t *testing.T) {
 	g.says(exitOK, "start/curriculum/curriculum.json", "artifacts", "ls", "demo")
 	g.says(exitOK, "{}", "artifacts", "get", "demo", "start/curriculum/curriculum.json", "-O", "-")
 	g.says(exitOK, "1 steps checked", "artifacts", "verify")
-	g.says(exitNotFound, "no experiment is called demo", "show", "demo") // it has no results
+	g.says(exitNotFound, "experiment demo not found", "show", "demo") // it has no results
 	g.says(exitNotFound, "no report.json", "report", "demo", "-o", "json")
 	g.says(exitOK, "would sweep 1 objects", "gc", "--older", "1m", "--dry-run")
-	g.says(exitOK, "the store is full: what would have gone to quarantine was deleted at once", "gc", "--older", "1m")
+	g.says(exitOK, "the store is full: objects were deleted at once instead of quarantined", "gc", "--older", "1m")
 	g.says(exitOK, "would sweep 0 objects", "gc", "--older", "1m", "--dry-run")
 	g.says(exitOK, "1 steps checked", "artifacts", "verify")
 	g.says(exitUnreachable, "artifact store cannot be used", "run", specFile(t, small)) // which needs writes

@@ -467,7 +467,7 @@ func TestTagsNotesAndFilters(t *testing.T) {
 	if out := m.must("report", "small", "-O", "-"); !strings.Contains(out, "the GPU was shared") || !strings.Contains(out, "</html>") {
 		t.Errorf("the report on stdout has %d bytes", len(out))
 	}
-	m.says(exitNotFound, "no experiment is called nope", "report", "nope")
+	m.says(exitNotFound, "experiment nope not found", "report", "nope")
 	m.says(exitUsage, `--step is "nope"; want one of small's steps: prepare`, "logs", "small", "--step", "nope")
 	if n := strings.Count(m.must("artifacts", "ls", "small", "-o", "jsonl"), `"sha256"`); n < 10 {
 		t.Errorf("%d artifacts are listed", n)
