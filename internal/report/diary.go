@@ -14,7 +14,7 @@ var diaryPanel = panel{
 	Template: `
 {{with .Tags}}<p>Tags: {{.}}</p>{{end}}
 <ul>{{range .Entries}}<li><time datetime="{{.At}}">{{.At}}</time>{{with .By}} {{.}}{{end}}: {{.Text}}</li>{{end}}</ul>`,
-	Empty: "Nobody touched this run.",
+	Empty: "No manual actions.",
 }
 
 type diaryData struct {
