@@ -40,7 +40,7 @@ func OpenFile(path string) (*File, error) {
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = fmt.Errorf("%s is in use: somebody else is asking into it", path)
+		err = fmt.Errorf("%s is in use by another process", path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -50,7 +50,7 @@ func lock(ctx context.Context, file string, report func(string)) (release func()
 		}
 		if !told {
 			told = true
-			report("waiting for somebody who fetches the same checkpoint")
+			report("waiting for another process that fetches the same checkpoint")
 		}
 		select {
 		case <-ctx.Done():

@@ -147,12 +147,12 @@ func watchServer(server *os.Process, lease *unheld, signals <-chan os.Signal, do
 		case now := <-tick.C:
 			switch {
 			case unheld && left >= endWithin:
-				return exitUnheld, errors.New("the server did not end when it was told to")
+				return exitUnheld, errors.New("the server did not stop when asked to")
 			case unheld:
 				left += guardPoll
 			case lease.tooLong(now):
 				unheld = true
-				fmt.Fprintln(stderr, "guard: no worker has held the lease for "+lease.linger.String()+"; the server is told to end")
+				fmt.Fprintln(stderr, "guard: no worker has held the lease for "+lease.linger.String()+"; stopping the server")
 				_ = server.Signal(syscall.SIGTERM) // ended already, which is as well
 			}
 		}

@@ -99,7 +99,7 @@ func (p *Pool) endUnused(s *server) {
 		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 		defer cancel()
 		if err := p.stop(ctx, s); err != nil {
-			p.settings.Log.Error("a server that nobody uses was not stopped", "server", s.name, "error", err)
+			p.settings.Log.Error("cannot stop an idle server", "server", s.name, "error", err)
 		}
 	})
 }
