@@ -123,7 +123,7 @@ func TestWhatGCTookIsBroughtBackFromTheCommandLine(t *testing.T) {
 	g.fill()
 	key := "steps/train/k2/dead-t1/policy.bin"
 	steps := artifact.Steps{Store: g.stack.Store()}
-	g.says(exitOK, "to bring it back: ", "gc", "--older", "1m")
+	g.says(exitOK, "to restore: ", "gc", "--older", "1m")
 	if listed, err := steps.Store.List(t.Context(), key); err != nil || len(listed) != 0 {
 		t.Errorf("listed %v, %v; want it to be in quarantine", listed, err)
 	}
