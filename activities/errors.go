@@ -53,7 +53,7 @@ func classify(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(context.Cause(ctx), errStopping):
-		return temporal.NewApplicationError("the worker is stopping; another attempt goes on from the last checkpoint", KindStopping)
+		return temporal.NewApplicationError("the worker is stopping; the next attempt resumes from the last checkpoint", KindStopping)
 	case errors.Is(ctx.Err(), context.Canceled): // whatever error came of it
 		return temporal.NewCanceledError()
 	case errors.As(err, &app): // without what wraps it: that would hide its kind

@@ -105,7 +105,7 @@ func (a *Activities) ask(ctx context.Context, in EvaluateInput, m model, tasks [
 			report(done, total, about+": "+t.String())
 		},
 		Waiting: func(wait time.Duration, t *endpoint.Trouble) {
-			activity.GetLogger(ctx).Warn("the model is asked again after trouble", "wait", wait.String(), "trouble", t.Reason)
+			activity.GetLogger(ctx).Warn("the model call failed; retrying", "wait", wait.String(), "trouble", t.Reason)
 			report(answered, len(tasks), fmt.Sprintf("%s: waits %s after trouble: %s", about, wait, t.Reason))
 		},
 		Noted: func(sentence string) { activity.GetLogger(ctx).Warn(sentence, "asked", about) },

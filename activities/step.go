@@ -160,7 +160,7 @@ func (b *beat) tell() {
 	}
 	b.toldAt, b.told = time.Now(), percent
 	if err := b.a.Tell(b.ctx, b.where.Workflow, p); err != nil && b.ctx.Err() == nil {
-		activity.GetLogger(b.ctx).Warn("progress was not told", "error", err)
+		activity.GetLogger(b.ctx).Warn("cannot report progress", "error", err)
 	}
 }
 

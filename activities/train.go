@@ -108,7 +108,7 @@ func (a *Activities) train(ctx context.Context, h *artifact.Hold, c policy.Confi
 		return nil, err
 	}
 	if ok {
-		activity.GetLogger(ctx).Info("training goes on from a checkpoint", "step", h.ID().String(), "optimizer_step", step)
+		activity.GetLogger(ctx).Info("training resumes from a checkpoint", "step", h.ID().String(), "optimizer_step", step)
 		c.Resume = state
 		kept(ctx, step)
 	}

@@ -237,7 +237,7 @@ func partSteps(assets fs.FS, from, to schemaPart) ([]upgradeStep, error) {
 		reached = v
 	}
 	if compareVersions(reached, to.version) != 0 {
-		return nil, fmt.Errorf("its %s schema is %s, this program wants %s, and there are no steps between the two", to.name, from.version, to.version)
+		return nil, fmt.Errorf("its %s schema is %s, this program wants %s, and no migration leads from one to the other", to.name, from.version, to.version)
 	}
 	return steps, nil
 }

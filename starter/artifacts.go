@@ -33,9 +33,9 @@ func (a *app) artifactsCmd() *cobra.Command {
 	var out string
 	get := &cobra.Command{
 		Use:   "get NAME PATH",
-		Short: "Fetch one artifact, checked against its sha256",
-		Long: `Fetches one artifact by the path that ` + "`artifacts ls`" + ` shows, checks its sha256 and
-writes it to a file. A .zst file is fetched as it is; zstd -d unpacks it.`,
+		Short: "Fetch one artifact and verify its sha256",
+		Long: `Fetches an artifact by its path in ` + "`artifacts ls`" + `, verifies its sha256 and writes it
+to a file. A .zst file stays compressed; unpack it with zstd -d.`,
 		Example: "  starter artifacts get demo round-0/train/policy.bin\n  starter artifacts get demo round-1/design/transcript.json -O -",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -189,7 +189,7 @@ func (a *app) reportCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:               "report NAME",
 		Short:             "Fetch the HTML report of an experiment",
-		Long:              "Writes the report as one HTML file that needs no network. It is renewed after every round.",
+		Long:              "Writes the report as one HTML file that needs no network. The report is updated after every round.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -22,20 +22,19 @@ func (a *app) artifactsVerifyCmd() *cobra.Command {
 	var repair bool
 	c := &cobra.Command{
 		Use:   "verify [NAME]",
-		Short: "Read all artifacts again and check their sha256",
-		Long: `Reads again everything that an experiment refers to, or all experiments do, and
-checks sizes and sha256. What is damaged or missing is shown with what to do.
-Without NAME, manifests of steps that no experiment refers to are read too: one
-that cannot be read stops "starter gc".
+		Short: "Verify the sha256 of all artifacts",
+		Long: `Reads everything that one experiment, or all of them, refer to and checks sizes and
+sha256. Damaged and missing files are shown with what to do. Without NAME it also
+reads the manifests of unreferenced steps: an unreadable one stops "starter gc".
 
-With --repair the manifest of a damaged step is set aside under quarantine/, so
-that the step is done again when it is next needed. Nothing is deleted: what the
-manifest names stays where it is.`,
+--repair moves the manifest of a damaged step to quarantine/, so that the step runs
+again when it is next needed. It deletes nothing: the files in the manifest stay
+where they are.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.names,
 		RunE:              func(c *cobra.Command, args []string) error { return a.artifactsVerify(c.Context(), args, repair) },
 	}
-	c.Flags().BoolVar(&repair, "repair", false, "set damaged steps aside, so that they are done again")
+	c.Flags().BoolVar(&repair, "repair", false, "set damaged steps aside so that they run again")
 	return c
 }
 

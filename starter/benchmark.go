@@ -35,15 +35,15 @@ func (a *app) benchmarkCmd() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
 		Use:   "benchmark --endpoint NAME --model NAME",
-		Short: "Score a model behind an endpoint beside the paper's table",
-		Long: `Asks a model, behind any server that speaks OpenAI's chat completions, every task
-of the held-out sets, judges its answers, and prints the paper's table with the
-new row. Answers are kept in a folder as they come: the same command goes on where
-it was stopped, and asks nothing again that is answered.
+		Short: "Score a model behind an endpoint against the paper's table",
+		Long: `Asks a model behind any OpenAI-compatible chat completions server every task of the
+held-out sets, scores its answers, and prints the paper's table with the new row.
+Answers are stored in a folder as they arrive: the same command resumes an
+interrupted run and reuses them.
 
-A key goes to its own address and to no other: that of an endpoint of the endpoints
-file to this endpoint, OPENAI_API_KEY to OPENAI_BASE_URL (OpenAI's own where that is
-not set). Any other URL is asked without a key.`,
+A key is sent only to its own address: the key of an endpoint in the endpoints file
+to that endpoint, OPENAI_API_KEY to OPENAI_BASE_URL (by default OpenAI's). Any other
+URL is called without a key.`,
 		Example: `  starter benchmark --endpoint http://127.0.0.1:8000/v1 --model qwen3-4b
   starter benchmark --endpoint lab --endpoints endpoints.yaml --max-cost 5
   starter benchmark --out benchmark-qwen3-4b --score-only -o json
@@ -55,7 +55,7 @@ not set). Any other URL is asked without a key.`,
 		},
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.endpoint, "endpoint", "", "whom to ask: a `NAME` of the endpoints file, or the base URL of a server (default: "+endpoint.EnvBase+")")
+	fs.StringVar(&f.endpoint, "endpoint", "", "endpoint: a `NAME` in the endpoints file, or the base URL of a server (default: "+endpoint.EnvBase+")")
 	fs.StringVar(&f.endpoints, "endpoints", "", "`FILE` that names endpoints ("+endpoint.EnvFile+")")
 	fs.StringVar(&f.model, "model", "", "`NAME` of the model, as the server knows it (default: the endpoint's)")
 	fs.StringVar(&f.environment, "environment", all.Names()[0], "the family of tasks")
@@ -66,10 +66,10 @@ not set). Any other URL is asked without a key.`,
 	fs.IntVar(&f.concurrency, "concurrency", 16, "calls at one time")
 	fs.IntVar(&f.maxTokens, "max-tokens", 8192, "longest answer")
 	fs.Float64Var(&f.temperature, "temperature", 0, "sampling temperature")
-	fs.Int64Var(&f.mostTokens, "max-cost-tokens", 0, "most tokens that all answers in the folder may use, prompts included (0: no bound)")
-	fs.Float64Var(&f.mostMoney, "max-cost", 0, "most money that they may cost, by the endpoints file's prices (0: no bound)")
+	fs.Int64Var(&f.mostTokens, "max-cost-tokens", 0, "maximum tokens of all answers in the folder, prompts included (0: no limit)")
+	fs.Float64Var(&f.mostMoney, "max-cost", 0, "maximum cost of all answers, by the endpoints file's prices (0: no limit)")
 	fs.StringVar(&f.out, "out", "", "`DIR` of sets, answers and scores (default: benchmark-NAME, here)")
-	fs.BoolVar(&f.scoreOnly, "score-only", false, "ask nothing: score the answers that are there")
+	fs.BoolVar(&f.scoreOnly, "score-only", false, "call no model; score the stored answers")
 	must(c.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions([]string{"sum_of_costs", "makespan"}, cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }

@@ -72,7 +72,7 @@ func (q *asking) answered(done, total int, _ ask.Tally) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.begun && done > 0 && done < total {
-		q.app.say("going on in %s: %d of %d tasks are answered", q.dir, done, total)
+		q.app.say("resuming in %s: %d of %d tasks answered", q.dir, done, total)
 	}
 	if q.begun {
 		q.meter.show(done, total)

@@ -89,7 +89,7 @@ func TestAfterAKillNothingThatWasAnsweredIsAskedAgain(t *testing.T) {
 	}
 	m.first(nil)
 	_, errOut, code := smallBench(t, m, dir)
-	if want := fmt.Sprintf("going on in %s: %d of %d", dir, answered, smallTasks); code != exitOK || !strings.Contains(errOut, want) {
+	if want := fmt.Sprintf("resuming in %s: %d of %d", dir, answered, smallTasks); code != exitOK || !strings.Contains(errOut, want) {
 		t.Errorf("exit code %d, no %q: %s", code, want, errOut)
 	}
 	m.askedOnce(t, smallTasks)
@@ -194,7 +194,7 @@ func TestAKilledRunGoesOnAndAsksNothingTwice(t *testing.T) {
 	}
 	m.first(nil)
 	scored, text, code := smallBench(t, m, dir, "-o", "json")
-	if r := parsed(t, scored); code != exitOK || !r.Complete || !strings.Contains(text, fmt.Sprintf("going on in %s: %d of 18", dir, whole-1)) {
+	if r := parsed(t, scored); code != exitOK || !r.Complete || !strings.Contains(text, fmt.Sprintf("resuming in %s: %d of 18", dir, whole-1)) {
 		t.Errorf("exit code %d, complete %v: %s", code, r.Complete, text)
 	}
 	m.askedOnce(t, smallTasks)

@@ -131,7 +131,7 @@ func (b *bench) acquire() error {
 	}
 	lock, err := filelock.Take(filepath.Join(b.dir, "lock"))
 	if errors.Is(err, filelock.ErrHeld) {
-		return fmt.Errorf("%s is in use: another benchmark is asking into it", b.dir)
+		return fmt.Errorf("%s is in use by another benchmark", b.dir)
 	}
 	b.lock = lock
 	return err
@@ -151,7 +151,7 @@ func (b *bench) settle(f benchFlags) (found bool, err error) {
 	case errors.Is(err, fs.ErrNotExist) && f.scoreOnly:
 		return false, fail(exitNotFound, "%s holds no benchmark", b.dir)
 	case errors.Is(err, fs.ErrNotExist) && f.model == "":
-		return false, fail(exitUsage, "%s holds no benchmark to go on with; name the model with --model to begin one", b.dir)
+		return false, fail(exitUsage, "%s holds no benchmark to resume; start one with --model", b.dir)
 	case errors.Is(err, fs.ErrNotExist):
 		b.benchSettings, err = f.settings()
 		return false, err

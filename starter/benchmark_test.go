@@ -323,7 +323,7 @@ func TestWrongFlagsOfABenchmarkAreToldAtOnce(t *testing.T) {
 		{[]string{"--model", "m", "--endpoint", "ftp://user:secretword@x"}, exitUsage, []string{"no URL"}},
 		{[]string{"--out", dir, "--score-only"}, exitNotFound, []string{"holds no benchmark"}},
 		{[]string{"--out", dir, "--score-only", "--endpoint", "http://x"}, exitUsage, []string{"leave out --endpoint"}},
-		{[]string{"--out", dir, "--endpoint", "http://127.0.0.1:1"}, exitUsage, []string{"--model to begin one"}},
+		{[]string{"--out", dir, "--endpoint", "http://127.0.0.1:1"}, exitUsage, []string{"start one with --model"}},
 		{[]string{"--out", dir, "--endpoint", "http://127.0.0.1:1", "--model", "m", "--agents", "9"}, exitUsage, []string{"no benchmark with 9 agents"}},
 		{[]string{"--out", dir, "--endpoint", "http://127.0.0.1:1", "--model", "m", "--import", filepath.Join(dir, "none")}, exitUsage, []string{"none"}},
 		{[]string{"--out", dir, "--endpoint", "http://127.0.0.1:1", "--model", "m", "--environment", "sea"}, exitUsage, []string{"sea"}},

@@ -74,7 +74,7 @@ func TestABenchmarkThatEndsWithTroubleIsGoneOnWithByTheSameCommand(t *testing.T)
 	if code != exitFailed || !strings.Contains(errOut, "5 of 18 answers are kept in "+dir+"; the same command goes on") {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
-	if _, errOut, code = smallBench(t, m, dir, "--concurrency", "1"); code != exitOK || !strings.Contains(errOut, "5 of 18 tasks are answered") {
+	if _, errOut, code = smallBench(t, m, dir, "--concurrency", "1"); code != exitOK || !strings.Contains(errOut, "5 of 18 tasks answered") {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
 	m.askedOnce(t, smallTasks)

@@ -23,11 +23,10 @@ func (a *app) cancelCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel NAME",
 		Short: "Cancel an experiment and wait until its work has stopped",
-		Long: `Cancels an experiment: the step that runs is told to stop, and the command
-returns when it has. Until then the state is cancelling, and what is left is
-named. What is done is kept; starter retry, or running the same file again, goes
-on. Where no worker is there nothing runs: the experiment then ends as soon as
-one is.`,
+		Long: `Cancels an experiment: asks the running step to stop and returns once it has. Until
+then the state is cancelling, and the command shows what is still running. Completed
+steps are kept; starter retry, or running the same file again, resumes. Without a
+worker nothing runs, and the experiment ends as soon as one starts.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
 		RunE: func(c *cobra.Command, args []string) error {

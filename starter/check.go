@@ -15,19 +15,18 @@ import (
 func (a *app) checkCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
-		Short: "Try what floe relies on",
+		Short: "Check what floe relies on",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "store",
-		Short: "Try every rule that floe relies on the artifact store for",
-		Long: `Tries every rule that floe relies on the artifact store for, one line each, and
-says which setting or change mends one that fails. It writes about 50 MiB under
-checks/ and deletes it again. Workers do the same when they first meet a store.
+		Short: "Check that the artifact store behaves as floe requires",
+		Long: `Checks every rule that floe requires of the artifact store, one line each, and shows
+how to fix those that fail. It writes about 50 MiB under checks/ and deletes it
+afterwards. Workers run the same check on first use of a store.
 
-A rule marked "minor" costs comfort when it fails, and no results: the exit code
-stays 0.`,
+A failed rule marked "minor" costs convenience, never results; the exit code stays 0.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.checkStore(c.Context()) },
 	})

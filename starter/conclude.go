@@ -113,7 +113,7 @@ func (a *app) noDoc(ctx context.Context, name, file string) error {
 	if docs, err := a.steps.ListDocs(ctx, name); err == nil && len(docs) == 0 {
 		return notThere(name)
 	}
-	return fail(exitNotFound, "experiment %s has no %s yet; it comes with the first published report", name, file)
+	return fail(exitNotFound, "experiment %s has no %s yet; it is written with the first report", name, file)
 }
 
 // saveReport writes the HTML report, whole or not at all. Without a name it goes

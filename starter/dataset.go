@@ -16,7 +16,7 @@ import (
 func (a *app) datasetCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dataset",
-		Short: "Build sets of tasks, prove them, look into them",
+		Short: "Build, verify and inspect sets of tasks",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -28,12 +28,12 @@ func (a *app) datasetBuildCmd() *cobra.Command {
 	var f buildFlags
 	c := &cobra.Command{
 		Use:   "build SPEC (--round N | --validation | --benchmark AGENTS)",
-		Short: "Draw a set of an experiment file, as a run would",
-		Long: `Draws the set that a step of the experiment draws, byte for byte, and writes it
-beside a record of what was asked for and what came of it: FILE.conformance.json.
-Rounds count from 0. Round 0 has the file's curriculum, or the one that the seed
-draws; later rounds need the curriculum that their designer wrote: as in
-experiment files, or curriculum.json as ` + "`starter artifacts get`" + ` fetches it.`,
+		Short: "Draw a set of an experiment, exactly as a run does",
+		Long: `Draws the same set as the experiment's step, byte for byte, and writes it next to a
+record of the request and the outcome: FILE.conformance.json. Rounds count from 0.
+Round 0 uses the file's curriculum, or one drawn from the seed; later rounds need
+their designer's curriculum, either as in experiment files or as the curriculum.json
+that ` + "`starter artifacts get`" + ` fetches.`,
 		Example: `  starter dataset build examples/demo.yaml --round 0
   starter dataset build examples/demo.yaml --round 1 --curriculum curriculum.json
   starter dataset build examples/demo.yaml --benchmark 3 --out benchmark-3.jsonl`,
@@ -56,10 +56,10 @@ experiment files, or curriculum.json as ` + "`starter artifacts get`" + ` fetche
 func (a *app) datasetVerifyCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE",
-		Short: "Draw a set again from its record and compare byte for byte",
-		Long: `Draws the set again from the orders in FILE.conformance.json and compares the file
-and the record with it byte for byte. The first difference is told with its line;
-then the exit code is 1.`,
+		Short: "Redraw a set from its record and compare byte for byte",
+		Long: `Redraws the set from the orders in FILE.conformance.json and compares the file and
+the record with it byte for byte. Reports the line of the first difference and exits
+with code 1.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.datasetVerify(c.Context(), args[0]) },
 	}
@@ -70,9 +70,9 @@ func (a *app) datasetStatsCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stats FILE",
 		Short: "Show what is in a set, per size and group",
-		Long: `Counts tasks per size and group, with the spread of their figures. Every task is
-solved again: a set with a wrong optimum is refused. TOKENS is the length of the
-optimal answer as the referee estimates it. Figures are mean (least-most).`,
+		Long: `Counts tasks per size and group and shows the range of their measures. It solves
+every task again and rejects a set with a wrong optimum. TOKENS is the referee's
+estimate of the optimal answer's length. Values are mean (min-max).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.datasetStats(c.Context(), args[0], environment) },
 	}
@@ -175,7 +175,7 @@ func readTasks[T any](ctx context.Context, a *app, file string, work func(number
 	case err != nil:
 		return inFile(file, err)
 	case bad > 0:
-		return fail(exitUsage, "%s: %d of %d rows are no sound tasks", file, bad, rows)
+		return fail(exitUsage, "%s: %d of %d rows are not valid tasks", file, bad, rows)
 	case rows == 0:
 		return fail(exitUsage, "%s: found no rows; want one task a line", file)
 	}

@@ -103,7 +103,7 @@ func (a *app) drawAgain(ctx context.Context, m env.Measuring, r datasetRecord, f
 		return r, fmt.Errorf("read %s: %w", file, err)
 	}
 	if sum.sha256() != drawn.SHA256 {
-		return r, fail(exitFailed, "%s: all lines are right, but they are packed otherwise", file)
+		return r, fail(exitFailed, "%s: all lines are correct, but the compression differs", file)
 	}
 	return drawn, nil
 }

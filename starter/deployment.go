@@ -18,25 +18,25 @@ import (
 func (a *app) deploymentCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "deployment",
-		Short: "Say which build of the worker starts new experiments",
-		Long: `Workers that are started with --deployment NAME belong to a build, and every
-experiment stays with the build that started it (docs/deploying.md). These
-commands show the builds and choose the one for new experiments.`,
+		Short: "Choose the worker build that starts new experiments",
+		Long: `Workers started with --deployment NAME belong to a build, and every experiment stays
+on the build that started it (docs/deploying.md). These commands show the builds and
+choose the one for new experiments.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	show := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show the builds of a deployment, and which of them still have work",
+		Short: "Show the builds of a deployment and which still have work",
 		Args:  cobra.ExactArgs(1),
 		RunE:  func(c *cobra.Command, args []string) error { return a.deploymentShow(c.Context(), args[0]) },
 	}
 	var empty bool
 	promote := &cobra.Command{
 		Use:   "promote NAME BUILD",
-		Short: "Have new experiments start on this build",
-		Long: `Has new experiments start on this build. Those that run stay with theirs: leave
-its workers up until starter deployment show calls it drained.`,
+		Short: "Start new experiments on this build",
+		Long: `Starts new experiments on this build. Running experiments stay on theirs: keep its
+workers up until starter deployment show reports it drained.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.deploymentPromote(c.Context(), args[0], args[1], empty)
@@ -119,7 +119,7 @@ func (a *app) takesExperiments(ctx context.Context, name, id string) error {
 }
 
 func noDeployment(name string) error {
-	return fail(exitNotFound, "no deployment is called %s; start a worker with --deployment %s", name, name)
+	return fail(exitNotFound, "deployment %s not found; start a worker with --deployment %s", name, name)
 }
 
 func (a *app) deploymentPromote(ctx context.Context, name, id string, empty bool) error {
@@ -145,6 +145,6 @@ func (a *app) deploymentPromote(ctx context.Context, name, id string, empty bool
 	if err != nil {
 		return fmt.Errorf("promote %s of %s: %w", id, name, err)
 	}
-	a.say("new experiments start on build %s; those that run stay with theirs", id)
+	a.say("new experiments start on build %s; running experiments stay on theirs", id)
 	return nil
 }

@@ -85,5 +85,5 @@ func TestAnExperimentStaysWithTheBuildThatStartedIt(t *testing.T) {
 		t.Errorf("builds %v; want b current and a on its way out", states)
 	}
 	m.says(exitNotFound, "it has ", "deployment", "promote", "lab", "c")
-	m.says(exitNotFound, "no deployment is called", "deployment", "show", "nowhere")
+	m.says(exitNotFound, "deployment nowhere not found", "deployment", "show", "nowhere")
 }

@@ -21,10 +21,10 @@ import (
 func (a *app) designCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "design",
-		Short: "Look at proposals for the next curriculum, and decide about them",
+		Short: "Review proposals for the next curriculum",
 		Long: `A designer proposes the curriculum of the next round. Where a person must agree
 (designer.approve, designer.kind human, designer.trivial stop) the experiment
-waits, at no cost, until one of approve, edit and reject is called.`,
+waits, at no cost, for approve, edit or reject.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -36,10 +36,10 @@ func (a *app) designShowCmd() *cobra.Command {
 	var round roundFlag
 	c := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show a proposal against the present curriculum, why, and what is doubtful",
-		Long: `Shows the proposal that waits for a decision, or the last design if none does:
-what would change, the designer's reason, repairs, warnings and measures.
-All that the designer was shown and said is in: starter transcript show NAME`,
+		Short: "Compare a proposal with the current curriculum, with reasons and warnings",
+		Long: `Shows the proposal that awaits a decision, or else the last design: its changes, the
+designer's reason, repairs, warnings and measures. For the designer's full context
+and replies, use: starter transcript show NAME`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -64,7 +64,7 @@ type roundFlag struct {
 
 func (r *roundFlag) register(c *cobra.Command) {
 	r.cmd = c
-	c.Flags().IntVar(&r.n, "round", 0, "`ROUND` after which was designed, from 0 (default: the one that waits, or the last)")
+	c.Flags().IntVar(&r.n, "round", 0, "`ROUND` that the design followed, from 0 (default: the pending one, or the last)")
 }
 
 // wanted is the round asked for, or -1.

@@ -27,7 +27,7 @@ func (a *app) designApproveCmd() *cobra.Command {
 	var note string
 	c := &cobra.Command{
 		Use:               "approve NAME",
-		Short:             "Use the waiting proposal as it is",
+		Short:             "Approve the pending proposal unchanged",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -51,7 +51,7 @@ func (a *app) designApproveCmd() *cobra.Command {
 type byFlag struct{ by string }
 
 func (b *byFlag) register(c *cobra.Command) {
-	c.Flags().StringVar(&b.by, "by", "", "`NAME` of who decides, as it is kept with the decision (default: the user of this machine)")
+	c.Flags().StringVar(&b.by, "by", "", "`NAME` to record with the decision (default: the user of this machine)")
 }
 
 func (b *byFlag) name() (string, error) {
@@ -121,7 +121,7 @@ func (a *app) decide(ctx context.Context, name string, round int, update string,
 // undecided says why a decision was not taken.
 func (a *app) undecided(ctx, within context.Context, name string, err error) error {
 	if within.Err() != nil && ctx.Err() == nil {
-		return fail(exitUnreachable, "no worker took the decision within %s; see whether %s still waits before deciding again: %s",
+		return fail(exitUnreachable, "no worker accepted the decision within %s; check whether %s still waits before deciding again: %s",
 			decideWithin, name, a.command("design show "+name))
 	}
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {

@@ -37,18 +37,18 @@ func (a *app) designEditCmd() *cobra.Command {
 	var f editFlags
 	c := &cobra.Command{
 		Use:   "edit NAME",
-		Short: "Use a curriculum of your own in place of the waiting proposal",
-		Long: `Opens the waiting proposal in $VISUAL or $EDITOR, or reads --file, and uses what
-is written there. A file has the form that designers write, or the key curriculum
-as in an experiment's file:
+		Short: "Replace the pending proposal with your own curriculum",
+		Long: `Opens the pending proposal in $VISUAL or $EDITOR, or reads --file, and uses the
+result. A file has the form that designers write, or the key curriculum as in an
+experiment file:
 
   rationale: why, in a few sentences
   sizes:
     3x3: {data_ratio: 0.10, hole_ratio: 0.10, wait_ratio: 0.25}
 
-Unknown keys and values that are no numbers are refused, with their places. Values
-that are not legal are brought into the legal space, and every repair is shown;
-on a terminal you are asked before anything is sent.`,
+Unknown keys and non-numeric values are rejected with their position. Values out of
+range are moved into the legal range, and every repair is shown; on a terminal you
+confirm before anything is sent.`,
 		Example:           "  starter design edit demo\n  starter design edit demo --file mine.yaml --note \"more waiting\" --yes",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
@@ -129,7 +129,7 @@ func (a *app) written(ctx context.Context, d design, space env.Space, file strin
 	}
 	edit, err := parseEdit(file, src, space)
 	if err != nil {
-		return edit, fail(exitUsage, "%w\nwhat you wrote is kept; mend it and send it with: %s", err,
+		return edit, fail(exitUsage, "%w\nyour edits are kept; fix them and send them with: %s", err,
 			a.command("design edit "+d.Name+" --file "+file))
 	}
 	return edit, os.Remove(file)
@@ -198,7 +198,7 @@ func compose(ctx context.Context, text string) (string, error) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", f.Name()) //nolint:gosec // the person's own editor
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stderr, os.Stderr          // stdout is for data
 	if err := cmd.Run(); err != nil {
-		return "", errors.Join(fail(exitFailed, "the editor %s ended with %w, and nothing was sent", editor, err), os.Remove(f.Name()))
+		return "", errors.Join(fail(exitFailed, "the editor %s failed: %w; nothing was sent", editor, err), os.Remove(f.Name()))
 	}
 	return f.Name(), nil
 }

@@ -42,14 +42,13 @@ func (a *app) designParseCmd() *cobra.Command {
 	var f parseFlags
 	c := &cobra.Command{
 		Use:   "parse FILE|-",
-		Short: "Read any text as a designer's reply: its class, its curriculum, and why",
-		Long: `Reads a text as the reply of a model is read, and tells in order what was found in
-it and what was decided: the class, the curriculum asked for, and the one that
-would be used. The curriculum in force, the environment and the settings
-(missing, min_share, agents) are those of round 0 of --spec; without it, those of
-an experiment that sets nothing.
+		Short: "Parse a text as a designer's reply and explain the result",
+		Long: `Parses a text like a model's reply and explains each decision in order: the class,
+the proposed curriculum, and the curriculum that would be used. The current
+curriculum, the environment and the settings (missing, min_share, agents) come from
+round 0 of --spec; without it, from an experiment with all defaults.
 
-The exit code is 1 if the text gives no curriculum.`,
+The exit code is 1 if the text contains no curriculum.`,
 		Example:           "  starter design parse reply.txt\n  pbpaste | starter design parse - --spec examples/demo.yaml -o json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: yamlFiles,
@@ -65,7 +64,7 @@ The exit code is 1 if the text gives no curriculum.`,
 			return a.showParsed(p)
 		},
 	}
-	c.Flags().StringVar(&f.spec, "spec", "", "experiment `FILE` that the reply is read for")
+	c.Flags().StringVar(&f.spec, "spec", "", "experiment `FILE` to parse the reply for")
 	c.Flags().StringArrayVar(&f.sets, "set", nil, "override a field of the experiment, such as `designer.missing=refuse`; can be repeated")
 	c.Flags().StringVar(&f.finish, "finish-reason", "stop", "`WORD` with which the endpoint says why the reply ended, such as stop, length, content_filter or abort")
 	return c

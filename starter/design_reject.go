@@ -13,7 +13,7 @@ func (a *app) designRejectCmd() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:               "reject NAME",
-		Short:             "Do not use the waiting proposal: the last curriculum stays",
+		Short:             "Reject the pending proposal and keep the last curriculum",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -43,22 +43,22 @@ func (a *app) designReplayCmd() *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use:   "replay NAME",
-		Short: "Ask designers again on the evidence of a finished round, and compare",
-		Long: `Rebuilds from artifacts what the designer of a finished round was shown, asks
-again as often as wanted for every context and designer, and trains nothing.
-Shown side by side: mean and spread of every setting, the distance of a designer
-to itself (its noise floor), how broadly it edits, and which proposals agree.
+		Short: "Call designers again on a finished round's evidence and compare",
+		Long: `Rebuilds the evidence of a finished round from artifacts and calls every context and
+designer on it --n times. It trains nothing. The result compares the mean and spread
+of every setting, a designer's distance to itself (its noise floor), how broadly it
+edits, and which proposals agree.
 
-Every answer is kept as an artifact, so an interrupted replay goes on with the
-same command, and one with a larger --n keeps the answers that are there. The
-result is a document of the experiment, from which a figure can be rebuilt.
+Every answer is stored as an artifact: the same command resumes an interrupted
+replay, and a larger --n reuses the answers so far. The result is a document of the
+experiment, from which figures can be rebuilt.
 
-Asked at temperature 0 a model mostly repeats itself; its spread then is that of
-the server. Designers: fixed, random, uniform, linear, learnability, regret,
-replay, and openai, openai:NAME (of the endpoints file) or openai:URL. Of an
-experiment that trains a language model also trained, the checkpoint of the round,
-and base: they are served as its file says, from the folder of the worker on this
-machine, whose server is used if it runs.`,
+At temperature 0 a model mostly repeats itself, and the spread is the server's.
+Designers: fixed, random, uniform, linear, learnability, regret,
+replay, and openai, openai:NAME (of the endpoints file) or openai:URL. Experiments
+that train a language model add trained, the round's checkpoint, and base: they are
+served as the experiment file says, from this machine's worker folder, by the
+worker's server if it is running.`,
 		Example: `  starter design replay demo --round 1 --variant V1,V3,V6 --designer learnability,random
   starter design replay paper --round 1 --designer trained,base --temperature 0.7
   starter design replay demo --variant V3 --designer openai:lab --n 16 --temperature 0.7 --endpoints endpoints.yaml`,
@@ -77,8 +77,8 @@ machine, whose server is used if it runs.`,
 	fs.Float64Var(&f.temperature, "temperature", 0, "sampling temperature of models (default: the experiment's)")
 	fs.IntVar(&f.n, "n", 8, "answers of each context and designer")
 	fs.IntVar(&f.concurrency, "concurrency", 4, "answers at one time")
-	fs.Int64Var(&f.maxTokens, "max-tokens", 1_000_000, "most tokens of the whole replay, answers kept from before included; 0 is no bound")
-	fs.Float64Var(&f.maxCost, "max-cost", 0, "most money of the whole replay, by the endpoints file's prices; 0 is no bound")
+	fs.Int64Var(&f.maxTokens, "max-tokens", 1_000_000, "maximum tokens of the whole replay, stored answers included (0: no limit)")
+	fs.Float64Var(&f.maxCost, "max-cost", 0, "maximum cost of the whole replay, by the endpoints file's prices (0: no limit)")
 	fs.StringVar(&f.endpoints, "endpoints", "", "`FILE` that names endpoints ("+endpoint.EnvFile+")")
 	fs.StringVar(&f.folder, "folder", "", "`DIR` of the worker, for designers trained and base (default: worker in --data)")
 	return c

@@ -23,10 +23,10 @@ func (a *app) devCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dev",
 		Short: "Run Temporal, its UI, an S3 store and a worker here until Ctrl-C",
-		Long: `Starts all that experiments need on this machine: a Temporal server on SQLite,
-the Temporal Web UI, an S3 store, and a worker. All listen on the loopback only
-and keep their data in one folder. A service that dies is started again; Ctrl-C
-stops all of them, and the next start goes on where they stopped.`,
+		Long: `Starts everything that experiments need on this machine: a Temporal server on SQLite,
+the Temporal Web UI, an S3 store and a worker. They listen on loopback only and keep
+their data in one folder. A service that dies is restarted. Ctrl-C stops them all,
+and the next start resumes where they stopped.`,
 		Example: "  starter dev\n  starter dev --data /tmp/floe --temporal-port 0 --ui-port 0 --s3-port 0\n  starter dev --stop",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

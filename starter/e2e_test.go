@@ -404,7 +404,7 @@ func TestCancelStopsTheWorkAndRunGoesOn(t *testing.T) {
 		m.record("exp-small-round-0", "round-cancelled.json")
 	}
 	_, errOut, code := m.starter("run", spec, "--detach")
-	if code != exitOK || !strings.Contains(errOut, "starting it again") {
+	if code != exitOK || !strings.Contains(errOut, "restarting it") {
 		t.Errorf("run after cancel: exit code %d, %s", code, errOut)
 	}
 	m.until("training again", func() bool { return m.progress("small").Step == "train" })

@@ -94,9 +94,9 @@ func await(ctx context.Context, run client.WorkflowRun, view *view) error {
 func (a *app) ended(run client.WorkflowRun, err error) error {
 	name := workflows.ExperimentName(run.GetID())
 	if temporal.IsCanceledError(err) {
-		return fail(exitFailed, "experiment %s was cancelled; to go on: %s", name, a.command("retry "+name))
+		return fail(exitFailed, "experiment %s was cancelled; to resume: %s", name, a.command("retry "+name))
 	}
-	return fail(exitFailed, "experiment %s failed: %s\nwhat is done is kept; when the cause is mended: %s", name, cause(err), a.command("retry "+name))
+	return fail(exitFailed, "experiment %s failed: %s\ncompleted steps are kept; once the cause is fixed: %s", name, cause(err), a.command("retry "+name))
 }
 
 // cause says in one sentence which step of which round failed and why, without

@@ -25,20 +25,20 @@ func (a *app) forkCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fork NAME --at-round K",
 		Short: "Start an experiment that shares another's first rounds",
-		Long: `Starts a new experiment with the spec of another, changed by --set, that shares
-that one's rounds 0 to K-1 as they are and does round K and all later ones
-itself. The shared rounds are not done again and not copied: both experiments
-point to the same artifacts. Where it comes from is recorded with it.
+		Long: `Starts a new experiment with the spec of another, changed by --set. It shares the
+parent's rounds 0 to K-1 and runs round K and all later rounds itself. Shared rounds
+are neither rerun nor copied: both experiments point to the same artifacts. The new
+experiment records its parent.
 
-Round K begins with the curriculum that the other's designer proposed after
-round K-1, or with what a person decided about it; decisions about shared rounds
-are shared like all else. The new one's designer is first asked after round K.`,
+Round K begins with the curriculum that the parent's designer proposed after round
+K-1, or with a person's decision about it; decisions about shared rounds are shared
+too. The new experiment's designer is first called after round K.`,
 		Example:           "  starter fork demo --at-round 1 --set designer.kind=fixed\n  starter fork demo --at-round 2 --name longer --set rounds=6",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
 		RunE: func(c *cobra.Command, args []string) error {
 			if !c.Flags().Changed("at-round") {
-				return fail(exitUsage, "--at-round is missing; want the first round that the new experiment does itself, from 1; see %s --help", c.CommandPath())
+				return fail(exitUsage, "--at-round is missing; want the first round that the new experiment runs itself, from 1; see %s --help", c.CommandPath())
 			}
 			if name == "" {
 				name = fmt.Sprintf("%s-fork-%d", args[0], at)
@@ -51,10 +51,10 @@ are shared like all else. The new one's designer is first asked after round K.`,
 			return a.runFork(c.Context(), spec, f, detach, again)
 		},
 	}
-	c.Flags().IntVar(&at, "at-round", 0, "first round `K` that the new experiment does itself, from 1")
+	c.Flags().IntVar(&at, "at-round", 0, "first round `K` that the new experiment runs itself, from 1")
 	c.Flags().StringArrayVar(&sets, "set", nil, "change a field, such as `designer.kind=fixed`; can be repeated")
 	c.Flags().StringVar(&name, "name", "", "name of the new experiment (default NAME-fork-K)")
-	c.Flags().BoolVar(&detach, "detach", false, "start only; do not follow")
+	c.Flags().BoolVar(&detach, "detach", false, "start without following")
 	return c
 }
 
@@ -154,7 +154,7 @@ func undecided(old, spec experiment.Spec, refs activities.Refs, r experiment.Res
 	if planning.NeedsApproval(old, at-1, *t) == "" || why == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("the proposal after round %d has no decision (%s); want an earlier round, or a spec that needs none (such as --set designer.approve=false)", at-1, why)}
+	return []string{fmt.Sprintf("the proposal after round %d has no decision (%s); want an earlier round, or a spec without approval (such as --set designer.approve=false)", at-1, why)}
 }
 
 // runFork starts a fork, or attaches to the one that was started before.

@@ -96,7 +96,7 @@ func TestAFullStoreIsReadAndSweptFree(t *testing.T) {
 	g.says(exitNotFound, "experiment demo not found", "show", "demo") // it has no results
 	g.says(exitNotFound, "no report.json", "report", "demo", "-o", "json")
 	g.says(exitOK, "would sweep 1 objects", "gc", "--older", "1m", "--dry-run")
-	g.says(exitOK, "the store is full: what would have gone to quarantine was deleted at once", "gc", "--older", "1m")
+	g.says(exitOK, "the store is full: objects were deleted at once instead of quarantined", "gc", "--older", "1m")
 	g.says(exitOK, "would sweep 0 objects", "gc", "--older", "1m", "--dry-run")
 	g.says(exitOK, "1 steps checked", "artifacts", "verify")
 	g.says(exitUnreachable, "artifact store cannot be used", "run", specFile(t, small)) // which needs writes
@@ -123,7 +123,7 @@ func TestWhatGCTookIsBroughtBackFromTheCommandLine(t *testing.T) {
 	g.fill()
 	key := "steps/train/k2/dead-t1/policy.bin"
 	steps := artifact.Steps{Store: g.stack.Store()}
-	g.says(exitOK, "to bring it back: ", "gc", "--older", "1m")
+	g.says(exitOK, "to restore: ", "gc", "--older", "1m")
 	if listed, err := steps.Store.List(t.Context(), key); err != nil || len(listed) != 0 {
 		t.Errorf("listed %v, %v; want it to be in quarantine", listed, err)
 	}

@@ -29,38 +29,37 @@ func (a *app) gcCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gc",
 		Short: "Delete unreferenced objects from the artifact store",
-		Long: `Takes away what crashes leave behind: objects that no manifest names, leases and
-checkpoints of steps that are done, and uploads that were never finished. What is
-younger than --older stays, and so does all of a step that an attempt works on.
-Documents of experiments and what was set aside by "artifacts verify --repair"
-always stay.
+		Long: `Deletes what crashes leave behind: objects that no manifest names, leases and
+checkpoints of completed steps, and unfinished uploads. gc keeps anything younger
+than --older and every step that an attempt is working on. It never deletes
+experiment documents or steps set aside by "artifacts verify --repair".
 
-What lay under a step goes to quarantine/ first and is deleted there by the first
-gc after --quarantine; until then "gc restore" brings it back. --quarantine 0
-deletes at once and empties the quarantine. A full store has no room for copies:
-there gc deletes at once, and says so.
+Objects of a step move to quarantine/ first; the first gc after --quarantine has
+passed deletes them. Until then "gc restore" brings them back. --quarantine 0
+deletes at once and empties the quarantine. A full store has no room for copies,
+so there gc deletes at once and says so.
 
-gc takes nothing at all while two complete listings of the store disagree, or
-while a manifest cannot be read; it then says which.
+gc deletes nothing if two complete listings of the store disagree or a manifest
+cannot be read; it reports which.
 
-With --unreferenced, steps that no experiment refers to go too, and checkpoints
-of steps that were never finished: such are left by runs of older versions and
-by settings that were changed. That is refused while an experiment runs.`,
+--unreferenced also deletes steps that no experiment refers to and checkpoints of
+steps that never finished, as left by older versions and changed settings. It is
+refused while an experiment runs.`,
 		Example: "  starter gc --dry-run\n  starter gc --unreferenced --older 72h\n  starter gc restore",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.gc(c.Context(), o, unreferenced) },
 	}
-	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would go; remove nothing")
-	c.Flags().DurationVar(&o.Older, "older", 24*time.Hour, "grace `TIME`: what was written within it stays")
-	c.Flags().DurationVar(&o.Keep, "quarantine", 7*24*time.Hour, "`TIME` that swept objects stay in quarantine; 0 deletes at once")
-	c.Flags().BoolVar(&unreferenced, "unreferenced", false, "also steps that no experiment refers to")
+	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "show what would be deleted; delete nothing")
+	c.Flags().DurationVar(&o.Older, "older", 24*time.Hour, "grace `TIME`: keep anything younger")
+	c.Flags().DurationVar(&o.Keep, "quarantine", 7*24*time.Hour, "`TIME` that objects stay in quarantine; 0 deletes at once")
+	c.Flags().BoolVar(&unreferenced, "unreferenced", false, "also delete steps that no experiment refers to")
 	c.AddCommand(a.gcRestoreCmd())
 	return c
 }
 
 func (a *app) gc(ctx context.Context, o artifact.SweepOptions, unreferenced bool) error {
 	if o.Older < leastGrace {
-		return fail(exitUsage, "--older is %s; want at least %s, so that no attempt at work can lose anything", o.Older, leastGrace)
+		return fail(exitUsage, "--older is %s; want at least %s, so that running attempts lose nothing", o.Older, leastGrace)
 	}
 	if o.Keep < 0 {
 		return fail(exitUsage, "--quarantine is %s; want a time, or 0 to delete at once", o.Keep)
@@ -93,23 +92,23 @@ func (a *app) sweptTable(w io.Writer, s artifact.Swept) error {
 		fmt.Fprintln(w)
 	}
 	for _, step := range s.Incomplete {
-		fmt.Fprintf(w, "left alone, as files that its manifest names are missing: %s\n", step)
+		fmt.Fprintf(w, "kept, because files in its manifest are missing: %s\n", step)
 	}
 	for _, step := range s.Held {
-		fmt.Fprintf(w, "left for the next gc, as the store was too full to take the step over: %s\n", step)
+		fmt.Fprintf(w, "left for the next gc, because the store was too full to lock the step: %s\n", step)
 	}
 	would := ""
 	if s.DryRun {
 		would = "would have "
 	}
 	if s.Full {
-		fmt.Fprintln(w, "the store is full: what would have gone to quarantine was deleted at once")
+		fmt.Fprintln(w, "the store is full: objects were deleted at once instead of quarantined")
 	}
 	if s.Purged.Objects > 0 {
 		fmt.Fprintf(w, "%sdeleted from quarantine, swept before: %d objects, %d bytes\n", would, s.Purged.Objects, s.Purged.Bytes)
 	}
 	if s.Aside != "" {
-		fmt.Fprintf(w, "%sput into quarantine until %s; to bring it back: %s\n", would,
+		fmt.Fprintf(w, "%squarantined until %s; to restore: %s\n", would,
 			s.Until.Local().Format(time.RFC3339), a.command("gc restore "+s.Aside))
 	}
 	verb := "swept"
@@ -132,7 +131,7 @@ func (a *app) referenced(ctx context.Context, steps *artifact.Steps) (map[experi
 		for _, l := range running {
 			names = append(names, l.Name)
 		}
-		return nil, fail(exitFailed, "--unreferenced waits until no experiment runs, and these do: %s", strings.Join(names, ", "))
+		return nil, fail(exitFailed, "--unreferenced is refused while experiments run: %s", strings.Join(names, ", "))
 	}
 	docs, err := steps.AllDocs(ctx)
 	if err != nil {
@@ -142,7 +141,7 @@ func (a *app) referenced(ctx context.Context, steps *artifact.Steps) (map[experi
 	planner := planning.New(steps)
 	for _, name := range slices.Sorted(maps.Keys(docs)) {
 		if err := a.refer(ctx, planner, name, docs[name], all); err != nil {
-			return nil, fmt.Errorf("nothing was swept, since it is not known what experiment %s refers to: %w", name, err)
+			return nil, fmt.Errorf("nothing was deleted: cannot read what experiment %s refers to: %w", name, err)
 		}
 	}
 	return all, nil

@@ -11,12 +11,12 @@ import (
 func (a *app) gcRestoreCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore [MOMENT]",
-		Short: "Bring back what a gc put into quarantine",
-		Long: `Brings back what one gc put into quarantine; without MOMENT, lists the moments of
-which the quarantine holds something. What has been written anew since then stays
-as it is, and the swept object stays in quarantine.
+		Short: "Restore objects that gc quarantined",
+		Long: `Restores everything that one gc run quarantined; without MOMENT, lists the runs that
+still have objects in quarantine. An object that has been rewritten since is left
+alone, and its old copy stays in quarantine.
 
-A step that no experiment refers to is swept again by the next gc --unreferenced.`,
+The next gc --unreferenced removes a step again if no experiment refers to it.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -55,7 +55,7 @@ func (a *app) gcRestore(ctx context.Context, moment string) error {
 	}
 	return a.emit(back, func(w io.Writer) error {
 		for _, key := range back.Taken {
-			fmt.Fprintf(w, "left in quarantine, as it has been written anew: %s\n", key)
+			fmt.Fprintf(w, "left in quarantine, because it has been rewritten: %s\n", key)
 		}
 		_, err := fmt.Fprintf(w, "restored %d objects, %d bytes\n", back.Objects, back.Bytes)
 		return err

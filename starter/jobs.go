@@ -19,10 +19,10 @@ func (a *app) jobsCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "jobs NAME",
 		Short: "Show the attempts at an experiment's training jobs",
-		Long: `Shows every attempt at the jobs that train an experiment's language model: where it
-is, how long it had its GPUs, how far its newest whole checkpoint is, and how it
-ended. It is read from the artifact store, and is as fresh as what the worker that
-watches the job has last written; starter watch shows the steps as they are made.`,
+		Long: `Shows every attempt of the jobs that train an experiment's language model: where it
+runs, its GPU time, the step of its newest complete checkpoint, and how it ended. The
+data comes from the artifact store and is as fresh as the worker's last write;
+starter watch shows training steps live.`,
 		Example:           "  starter jobs paper\n  starter jobs paper -o json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
@@ -52,7 +52,7 @@ func (a *app) jobs(ctx context.Context, name string) (trainingJobs, error) {
 		return nil, err
 	}
 	if p.Trainings == nil {
-		return nil, fail(exitFailed, "%s trains the embedded policy inside the worker; it has no external jobs", name)
+		return nil, fail(exitFailed, "%s trains the embedded policy: this run has no external jobs", name)
 	}
 	jobs := trainingJobs{}
 	for _, s := range p.Steps {

@@ -29,11 +29,11 @@ func (a *app) logsCmd() *cobra.Command {
 	var follow, full bool
 	c := &cobra.Command{
 		Use:   "logs NAME",
-		Short: "Show what the attempts of an experiment's steps logged",
-		Long: `Shows the log lines of every attempt of every step, in order of time. They are
-kept with the artifacts, whichever worker wrote them. --follow goes on until the
-experiment ends or Ctrl-C. Of a long log the middle is left out, and a line says so:
---full shows all of it, attempt by attempt.`,
+		Short: "Show the logs of an experiment's steps",
+		Long: `Shows the log lines of every attempt of every step in order of time, from all
+workers; they are stored with the artifacts. --follow runs until the experiment ends
+or Ctrl-C. A long log is shortened in the middle, with a line that says so; --full
+shows all of it, attempt by attempt.`,
 		Example: `  starter logs demo --follow
   starter logs demo --round 1 --step train
   starter logs demo --round 1 --step train --full
@@ -44,10 +44,10 @@ experiment ends or Ctrl-C. Of a long log the middle is left out, and a line says
 		RunE: func(c *cobra.Command, args []string) error {
 			f.anyRound = !c.Flags().Changed("round")
 			if follow && (a.output == "json" || a.output == "yaml") {
-				return fail(exitUsage, "--output %s has an end and --follow has none; want table or jsonl", a.output)
+				return fail(exitUsage, "--output %s does not work with --follow; want table or jsonl", a.output)
 			}
 			if full && follow {
-				return fail(exitUsage, "--full shows a log to its present end and --follow goes on; want one of them")
+				return fail(exitUsage, "--full and --follow exclude each other; want one of them")
 			}
 			if full {
 				return a.fullLogs(c.Context(), args[0], f)
@@ -56,7 +56,7 @@ experiment ends or Ctrl-C. Of a long log the middle is left out, and a line says
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as lines come")
-	c.Flags().BoolVar(&full, "full", false, "leave nothing out of long logs")
+	c.Flags().BoolVar(&full, "full", false, "do not shorten long logs")
 	c.Flags().IntVar(&f.round, "round", 0, "only of this `ROUND`; -1 is before the first")
 	c.Flags().StringVar(&f.step, "step", "", "only of this `STEP`, such as train")
 	return c

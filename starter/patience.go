@@ -23,7 +23,7 @@ func (a *app) patiently(ctx context.Context, local func(connect.Settings) bool, 
 			return err
 		}
 		if !said {
-			a.say("waiting for the services in %s, which are being started", data)
+			a.say("waiting for the services in %s to start", data)
 		}
 		select {
 		case <-time.After(250 * time.Millisecond):

@@ -21,11 +21,10 @@ func (a *app) planCmd() *cobra.Command {
 	var offline bool
 	c := &cobra.Command{
 		Use:   "plan FILE|NAME",
-		Short: "Show the steps of an experiment, and which are done already",
-		Long: `Shows the steps of an experiment file, or of an experiment that was started, with
-the keys under which they are done once, and which of them are in the artifact
-store already, whoever did them: those will not be done again. The key of a step
-whose inputs are not made yet is not known; it is shown as open.`,
+		Short: "Show the steps of an experiment and which are done",
+		Long: `Shows the steps of an experiment file or of a started experiment, their keys, and
+which are in the artifact store already, from any experiment: those will be reused.
+The key of a step whose inputs do not exist yet is unknown and shown as open.`,
 		Example:           "  starter plan examples/demo.yaml\n  starter plan examples/demo.yaml --set designer.kind=fixed\n  starter plan demo -o json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: yamlFiles,
@@ -38,7 +37,7 @@ whose inputs are not made yet is not known; it is shown as open.`,
 		},
 	}
 	c.Flags().StringArrayVar(&sets, "set", nil, "override a field of a file, such as `seed=7`; can be repeated")
-	c.Flags().BoolVar(&offline, "offline", false, "ask no artifact store; plan a file as if nothing were done")
+	c.Flags().BoolVar(&offline, "offline", false, "do not ask the artifact store; plan a file as if nothing were done")
 	return c
 }
 

@@ -96,9 +96,9 @@ func (p *process) keep(ctx context.Context) error {
 		exit, ok := errors.AsType[*exec.ExitError](err)
 		passing := ok && (!exit.Exited() || exit.ExitCode() == exitUnreachable) // killed, or the stack is away
 		if brief > 0 && !passing && !again || brief == restarts {
-			return fmt.Errorf("%s ended (%w); last log lines of %s:\n%s", p.name, err, p.log.Name(), tail(p.log.Name(), 8))
+			return fmt.Errorf("%s ended (%w); last log lines (%s):\n%s", p.name, err, p.log.Name(), tail(p.log.Name(), 8))
 		}
-		p.say("%s ended (%v); starting it again", p.name, err)
+		p.say("%s ended (%v); restarting it", p.name, err)
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():

@@ -25,10 +25,10 @@ func (a *app) renderCmd() *cobra.Command {
 	var f renderFlags
 	c := &cobra.Command{
 		Use:   "render",
-		Short: "Draw a task, and what an answer does in it",
+		Short: "Draw a task and the paths of an answer",
 		Long: `Draws a task as text or as a picture, with the paths of an answer or of an optimal
-plan. What the referee finds wrong is marked where and when it happens. The
-animated picture needs no script and no network: any browser shows it.`,
+plan. Errors that the referee finds are marked where and when they occur. The
+animated picture needs no script and no network; any browser shows it.`,
 		Example: `  starter render --dataset dataset.jsonl.zst --id val-5x5-0003
   starter render --task task.json --plan optimal --format animated-svg -O plan.svg
   starter render --task task.json --answer reply.txt --format svg -O reply.svg`,

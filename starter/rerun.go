@@ -20,15 +20,15 @@ func (a *app) rerunCmd() *cobra.Command {
 	var name string
 	c := &cobra.Command{
 		Use:   "rerun NAME",
-		Short: "Do a finished experiment again, all of it, and compare every artifact",
-		Long: `Runs the spec of a finished experiment once more under another name, with sharing
-off, so that every step is really done again, and compares all artifacts by
-sha256. Exit code 0 only if all are the same. With the embedded trainer and a
-rule as designer they are; a model behind an endpoint may answer otherwise.
+		Short: "Rerun a finished experiment from scratch and compare every artifact",
+		Long: `Runs the spec of a finished experiment under another name with sharing off, so every
+step really runs again, and compares all artifacts by sha256. The exit code is 0 only
+if all are identical. With the embedded trainer and a rule as designer they are; a
+model behind an endpoint may answer differently.
 
-Where a person decided about designs, the second run asks again: a decision
-belongs to its experiment. Artifacts from there on can be the same only if the
-same was decided, and a decision itself, with its time, never is.`,
+If a person decided about designs, the second run asks again: a decision belongs to
+its experiment. Later artifacts can match only if the decision does; the decision
+itself, which has a timestamp, never matches.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -99,7 +99,7 @@ func (a *app) startAgain(ctx context.Context, fresh bool, in workflows.Experimen
 		return nil, err
 	}
 	if fresh {
-		a.say("doing all steps again as %s", in.Spec.Name)
+		a.say("rerunning all steps as %s", in.Spec.Name)
 		if planning.NeedsApproval(in.Spec, 0, experiment.Transcript{}) != "" {
 			a.say("a person decides about its designs: each is asked for again; see %s", a.command("design show "+in.Spec.Name))
 		}

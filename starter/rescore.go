@@ -27,14 +27,13 @@ func (a *app) rescoreCmd() *cobra.Command {
 	var f rescoreFlags
 	c := &cobra.Command{
 		Use:   "rescore [NAME]",
-		Short: "Re-score stored answers with the current referee; no model calls",
-		Long: `Reads the answers that an experiment has stored, of every validation and benchmark,
-has the present referee judge them again, and says what changed: which answers got
-another verdict, and what that does to the rates. Nothing is asked, nothing stored
-is changed. With --tasks and --answers it does so for files.
+		Short: "Re-score stored answers; no model calls",
+		Long: `Scores the stored answers of every validation and benchmark again with this build's
+referee and shows which verdicts changed and how the rates move. It calls no model
+and changes nothing in the store. With --tasks and --answers it scores files.
 
-A stored answer without a verdict is judged and counted, and has nothing to change.
-With --check the exit code is 1 when a verdict changed.`,
+A stored answer without a verdict is scored and counted, but never as a change.
+With --check the exit code is 1 if any verdict changed.`,
 		Example: `  starter rescore demo
   starter rescore demo --check -o json
   starter rescore --tasks dataset.jsonl.zst --answers answers.jsonl.zst`,

@@ -25,15 +25,15 @@ func (a *app) retryCmd() *cobra.Command {
 	var round int
 	c := &cobra.Command{
 		Use:   "retry NAME",
-		Short: "Try again what failed; what is done is not done again",
-		Long: `Resumes a failed experiment. One that needs attention goes on where
-it waits. One whose workflow failed, was cancelled, terminated or stopped, or was
-lost with its server, is started again under the same name; its artifacts tell
-what is done already. Exit code 1 if there is nothing to retry.
+		Short: "Resume a failed experiment",
+		Long: `Resumes a failed experiment; completed steps are reused. One that needs attention
+continues where it waits. One whose workflow failed, was cancelled, terminated or
+stopped, or was lost with its server, is restarted under the same name. The exit code
+is 1 if there is nothing to retry.
 
---from makes a step anew although it is done, and with it what follows from it.
---set changes the spec from here on; what would change what is done already is
-refused (starter fork makes another experiment).`,
+--from reruns a completed step and everything that follows from it. --set changes the
+spec from here on; a change that would invalidate completed steps is refused (use
+starter fork).`,
 		Example: `  starter retry demo
   starter retry demo --set limits.model_calls=500 --reason "the budget was too small"
   starter retry demo --round 1 --from train`,
@@ -46,8 +46,8 @@ refused (starter fork makes another experiment).`,
 			return a.retry(c.Context(), args[0], r)
 		},
 	}
-	c.Flags().IntVar(&round, "round", 0, "go on from this `ROUND`, counted from 0 (default: the one that failed)")
-	c.Flags().StringVar(&r.from, "from", "", "make this `STEP` anew although it is done: generate, train, validate, design, benchmark-K")
+	c.Flags().IntVar(&round, "round", 0, "resume from this `ROUND`, counted from 0 (default: the one that failed)")
+	c.Flags().StringVar(&r.from, "from", "", "rerun this completed `STEP`: generate, train, validate, design, benchmark-K")
 	c.Flags().StringArrayVar(&r.sets, "set", nil, "change a field of the spec, such as `limits.attempts=9`; can be repeated")
 	c.Flags().StringVar(&r.reason, "reason", "", "`WHY`, kept in the log")
 	return c

@@ -83,14 +83,14 @@ func (a *app) root() *cobra.Command {
 		Short: "Run closed-loop RL experiments that survive any crash",
 		Long: `floe runs experiments in which a designer writes the training environment of
 the next round: generate, train, validate, design, round after round. Every
-step is durable: kill anything, start it again, and the run goes on.
+step is durable: kill any process, restart it, and the run continues.
 
-  starter demo                     a whole experiment on this machine, nothing needed
+  starter demo                     a whole experiment on this machine, no setup
   starter dev                      Temporal, its UI, an S3 store and a worker, until Ctrl-C
   starter run examples/demo.yaml   start an experiment and follow it
-  starter list                     what has run, and how it went
+  starter list                     all experiments and their results
 
-Exit codes: 0 done; 1 it failed, or needs attention; 2 wrong usage or invalid input;
+Exit codes: 0 done; 1 failed, or needs attention; 2 wrong usage or invalid input;
 3 no such experiment, sweep or artifact; 4 a server or worker cannot be reached;
 5 done, but without designs; 130 interrupted (docs/exit-codes.md).`,
 		SilenceUsage:  true,
@@ -101,7 +101,7 @@ Exit codes: 0 done; 1 it failed, or needs attention; 2 wrong usage or invalid in
 	pf := root.PersistentFlags()
 	a.flags.Register(pf)
 	pf.StringVarP(&a.output, "output", "o", "table", "format of data on stdout: table, json or yaml; lists have jsonl too")
-	pf.BoolVar(&a.wide, "wide", false, "full tables, even where the terminal is narrower")
+	pf.BoolVar(&a.wide, "wide", false, "full tables, even if wider than the terminal")
 	pf.BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		a.given = givenFlags(c.Flags())

@@ -36,10 +36,10 @@ func (a *app) runCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run SPEC",
 		Short: "Start an experiment and follow it",
-		Long: `Starts the experiment of a file and follows it to its end. The name in the file
-is its identity: running the same name again re-attaches to it, shows its result
-if it is done, and goes on where it stopped if it failed or was cancelled. Steps
-that are done are never done again. Ctrl-C stops following, not the experiment.`,
+		Long: `Starts the experiment in a file and follows it to its end. The name in the file is
+its identity: running the same name again re-attaches to it, shows its result if it
+is done, and resumes it if it failed or was cancelled. Completed steps are always
+reused. Ctrl-C stops following, not the experiment.`,
 		Example: `  starter run examples/demo.yaml
   starter run examples/demo.yaml --name my-run --set seed=7 --set trainer.rollouts=16
   starter run examples/demo.yaml --dev      # with services of its own on this machine`,
@@ -72,8 +72,8 @@ that are done are never done again. Ctrl-C stops following, not the experiment.`
 	c.Flags().StringVar(&name, "name", "", "override the name")
 	c.Flags().BoolVar(&dev, "dev", false, "start services on this machine for as long as this runs")
 	c.Flags().BoolVar(&keep, "keep", false, "like --dev, but leave the services running")
-	c.Flags().BoolVar(&detach, "detach", false, "start only; do not follow")
-	c.Flags().BoolVar(&alone, "no-share", false, "do all steps anew: take none over from other experiments and give none (share=false)")
+	c.Flags().BoolVar(&detach, "detach", false, "start without following")
+	c.Flags().BoolVar(&alone, "no-share", false, "run every step: neither reuse steps of other experiments nor share this one's (share=false)")
 	p.register(c.Flags())
 	return c
 }
@@ -203,7 +203,7 @@ func (a *app) attend(ctx context.Context, c client.Client, name string, run clie
 	}
 	err := a.follow(ctx, c, run)
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
-		a.say("no longer following; the experiment is not lost. Go on with:\n  %s", again)
+		a.say("no longer following; the experiment continues. To follow it again:\n  %s", again)
 		return &codedError{exitInterrupted, context.Canceled}
 	}
 	if err != nil {
@@ -242,7 +242,7 @@ func (a *app) start(ctx context.Context, c client.Client, spec experiment.Spec) 
 	}
 	in := workflows.ExperimentInput{Spec: spec}
 	if old != nil {
-		a.say("experiment %s ended early (%s); starting it again; completed steps are reused", spec.Name, state)
+		a.say("experiment %s ended early (%s); restarting it: completed steps are reused", spec.Name, state)
 		k, err := a.keptOf(ctx, spec.Name)
 		if err != nil {
 			return nil, err
@@ -322,7 +322,7 @@ func memoOf(d *workflowservice.DescribeWorkflowExecutionResponse) (*experiment.S
 func specOf(memo *commonpb.Memo) (*experiment.Spec, error) {
 	field, ok := memo.GetFields()[workflows.MemoSpec]
 	if !ok {
-		return nil, errors.New("it carries no spec; it was not started by this program")
+		return nil, errors.New("it has no spec; it was not started by floe")
 	}
 	var spec experiment.Spec
 	if err := converter.GetDefaultDataConverter().FromPayload(field, &spec); err != nil {

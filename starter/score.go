@@ -19,16 +19,16 @@ func (a *app) scoreCmd() *cobra.Command {
 	var f scoreFlags
 	c := &cobra.Command{
 		Use:   "score",
-		Short: "Referee answers: JSONL in, verdicts and rewards out",
-		Long: `Reads answers, one JSON object a line, and writes one verdict a line, in the same
+		Short: "Score answers: JSONL in, verdicts and rewards out",
+		Long: `Reads answers, one JSON object per line, and writes one verdict per line, in the same
 order:
 
   {"id":"val-3x3-0000","answer":"Agent 0: (0, 1) -> ..."}
 
-The task is found by id in --tasks, or stands in the line as "task". On stdin and
-stdout it serves a trainer for as long as that lives: every line is answered at
-once, and a line that cannot be scored is answered with an error; it ends nothing.
-docs/score.md describes the lines. Exit code 2 says that some line could not be
+The task is looked up by id in --tasks, or is given in the line as "task". On stdin
+and stdout it can serve a trainer for its whole life: each line is answered at once,
+and a line that cannot be scored gets an error and does not end the program.
+docs/score.md describes the lines. The exit code is 2 if any line could not be
 scored.`,
 		Example: `  starter score --tasks dataset.jsonl.zst --in answers.jsonl > verdicts.jsonl
   starter score --tasks dataset.jsonl.zst --dynamic            # serve a trainer

@@ -75,7 +75,7 @@ func readStrictLine(line []byte) (scoreLine, error) {
 func notJSON(err error) error {
 	for _, sign := range []string{"'N'", "'I'"} {
 		if strings.Contains(err.Error(), "character "+sign) {
-			return fmt.Errorf("not JSON: %w (NaN and Infinity are no JSON; want null)", err)
+			return fmt.Errorf("not JSON: %w (NaN and Infinity are not JSON; want null)", err)
 		}
 	}
 	return fmt.Errorf("not JSON: %w", err)

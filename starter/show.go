@@ -25,9 +25,9 @@ func (a *app) showCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show one experiment: state, learning curve, designs, benchmarks",
-		Long: `Shows one experiment. The first line says how it stands; where a step failed for
-good it says which one, why, and what to do. --attempts lists every attempt of
-every step instead: when, on which worker, and how it ended.`,
+		Long: `Shows one experiment. The first line gives its state; if a step failed permanently,
+it names the step, the cause and what to do. --attempts lists every attempt of every
+step instead: when, on which worker, and how it ended.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
 		Annotations:       map[string]string{knowsJSONL: ""},

@@ -29,19 +29,19 @@ func (a *app) solveCmd() *cobra.Command {
 	var f solveFlags
 	c := &cobra.Command{
 		Use:   "solve",
-		Short: "Find optimal plans, or prove that there is none",
-		Long: `Reads instances, one JSON object a line, and writes what is known about each, in
-the same order:
+		Short: "Find optimal plans, or prove that none exists",
+		Long: `Reads instances, one JSON object per line, and writes the result for each, in the
+same order:
 
   {"id":"a","grid":["FFF","FHF","FFF"],"starts":[[0,0],[2,2]],"goals":[[2,0],[0,2]]}
 
-Fields with other names are not looked at. Of a row that is no instance you see the
-line and all that is wrong with it; the others are solved, and the exit code is 2.
+Other fields are ignored. An invalid row is reported with its line number and all its
+errors; the other rows are still solved, and the exit code is 2.
 With --map and --scen it solves the first agents of a scenario in the format of
 movingai.com instead; docs/datasets.md says which maps fit.
 
-The objective chooses the plan; both optima are always found. Plans are in the
-output of -o jsonl, json and yaml.`,
+The objective selects the plan; both optima are always computed. Plans appear in -o
+jsonl, json and yaml.`,
 		Example: `  starter solve --in instances.jsonl -o jsonl > solved.jsonl
   starter solve --in - --objective makespan < instances.jsonl
   starter solve --map room.map --scen room-random-1.scen --agents 3 -o jsonl`,
@@ -53,7 +53,7 @@ output of -o jsonl, json and yaml.`,
 	c.Flags().StringVar(&f.grid, "map", "", "map `FILE` in the format of movingai.com, instead of --in")
 	c.Flags().StringVar(&f.scenario, "scen", "", "scenario `FILE` for --map")
 	c.Flags().IntVar(&f.agents, "agents", 2, "the first `N` agents of --scen")
-	c.Flags().StringVar(&f.objective, "objective", "sum_of_costs", "what the plan is optimal in: sum_of_costs or makespan")
+	c.Flags().StringVar(&f.objective, "objective", "sum_of_costs", "objective of the plan: sum_of_costs or makespan")
 	c.Flags().StringVar(&f.environment, "environment", all.Names()[0], "the family of tasks")
 	must(c.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions([]string{"sum_of_costs", "makespan"}, cobra.ShellCompDirectiveNoFileComp)))
 	return c
@@ -83,7 +83,7 @@ func (a *app) solve(ctx context.Context, f solveFlags) error {
 		return err
 	}
 	if s.bad > 0 {
-		return fail(exitUsage, "%s: %d of %d rows are no instances", s.file, s.bad, s.bad+s.good)
+		return fail(exitUsage, "%s: %d of %d rows are not instances", s.file, s.bad, s.bad+s.good)
 	}
 	return nil
 }

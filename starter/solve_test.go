@@ -78,7 +78,7 @@ func TestSolveTellsEveryBadRowAndSolvesTheOthers(t *testing.T) {
 		for _, want := range []string{
 			":3: found a JSON array; want an object", ":4: id is 3; want a text", ":4: n is 4, but grid has 3 rows", `:4: grid row 1 is "FHX"`,
 			":6: found no JSON object", ":7: start of agent 1 has 1 coordinates; want 2", ":7: agents is 3, but there are 2 starts",
-			":8: grid: found a JSON number", ":9: found a line of more than 16 MiB", ": 6 of 9 rows are no instances",
+			":8: grid: found a JSON number", ":9: found a line of more than 16 MiB", ": 6 of 9 rows are not instances",
 		} {
 			if !strings.Contains(errOut, where+want) {
 				t.Errorf("stderr has no %q:\n%s", where+want, errOut)

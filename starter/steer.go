@@ -24,15 +24,15 @@ const answerWithin = 10 * time.Second
 // steerCmds are the verbs that people steer an experiment with.
 func (a *app) steerCmds() []*cobra.Command {
 	return []*cobra.Command{
-		a.steerCmd(workflows.VerbPause, "Finish the running step and begin no other", `The step that runs is finished; then the experiment waits in state paused, for as
-long as need be, and holds no worker.`),
-		a.steerCmd(workflows.VerbResume, "Go on after a pause", `Resumes a paused experiment with its next step.`),
-		a.steerCmd(workflows.VerbStop, "Finish the running round, report, and end", `The round that runs is finished; then the experiment ends in state stopped, with
-its report. starter retry goes on from there.`),
-		a.steerCmd(workflows.VerbSkip, "Go on without the step that failed", `After a failure: a design that failed leaves the curriculum as it is, a benchmark
-is left out, a report stays as it was last written. Other steps are needed.`),
-		a.steerCmd(workflows.VerbAbort, "Give up after a failure", `After a failure: the experiment ends in state failed, with the reason. What is
-done is kept; starter retry begins again from there.`),
+		a.steerCmd(workflows.VerbPause, "Pause after the running step", `Finishes the running step; then the experiment waits in state paused, for any length
+of time and without a worker.`),
+		a.steerCmd(workflows.VerbResume, "Resume a paused experiment", `Resumes a paused experiment with its next step.`),
+		a.steerCmd(workflows.VerbStop, "Stop after the running round and report", `Finishes the running round; then the experiment ends in state stopped, with its
+report. starter retry resumes it.`),
+		a.steerCmd(workflows.VerbSkip, "Continue without the failed step", `After a failure: skipping a design keeps the curriculum, skipping a benchmark omits
+it, and skipping a report keeps the last one. Other steps cannot be skipped.`),
+		a.steerCmd(workflows.VerbAbort, "Give up after a failure", `After a failure: ends the experiment in state failed, with the reason. Completed
+steps are kept; starter retry resumes it.`),
 		a.cancelCmd(),
 	}
 }
@@ -67,7 +67,7 @@ func (a *app) steer(ctx context.Context, name string, order workflows.Control) e
 		if err := a.temporal.SignalWorkflow(ctx, workflows.ExperimentID(name), "", workflows.SignalControl, order); err != nil {
 			return err
 		}
-		return a.emitResult(result{Name: name, Text: fmt.Sprintf("no worker answers; %s will %s as soon as one does", name, order.Verb)})
+		return a.emitResult(result{Name: name, Text: fmt.Sprintf("no worker is running; %s will %s as soon as one starts", name, order.Verb)})
 	}
 	if err != nil {
 		if now, silent := query(ctx, a.temporal, run); silent == nil && obeyed(order.Verb, now) {

@@ -18,9 +18,9 @@ func (a *app) sweepCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep",
 		Short: "Run arms x seeds, each cell once",
-		Long: `A sweep file says what experiments have in common, in what their arms differ, and
-with which seeds they run. Every cell runs exactly once, whatever dies meanwhile;
-work that cells have in common is done once for all of them.`,
+		Long: `A sweep file declares what its experiments share, how the arms differ, and the seeds.
+Every cell runs exactly once, even across crashes; cells share the steps they have
+in common.`,
 		Example: `  starter sweep plan examples/sweep-demo.yaml
   starter sweep start examples/sweep-demo.yaml --dev
   starter sweep compare sweep-demo`,

@@ -25,7 +25,7 @@ func (a *app) sweepCompareCmd() *cobra.Command {
 intervals over instances; the spread between seeds stands beside them. Differences
 to the baseline are on the same instances of the same seeds: Newcombe's paired 95 %
 interval, and McNemar's exact p, adjusted for the number of arms (Holm). Cells
-without a result are holes, and listed.`,
+without a result are listed as holes.`,
 		Example:           "  starter sweep compare ablation-demo\n  starter sweep compare ablation-demo --baseline v3-learnability --csv ablation.csv",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.sweepNames,

@@ -101,7 +101,7 @@ func TestASweepFromTheCommandLine(t *testing.T) { //nolint:tparallel // its part
 		before := m.started()
 		short := specFile(t, strings.Replace(smallSweep, "seeds: [1, 2]", "seeds: [1]", 1))
 		out, said, code := m.starter("sweep", "start", short)
-		if code != exitOK || !strings.HasPrefix(out, "tiny: done: 2 cells = 2 done") || !strings.Contains(said, "4 not in the file any more") || m.started() != before {
+		if code != exitOK || !strings.HasPrefix(out, "tiny: done: 2 cells = 2 done") || !strings.Contains(said, "4 no longer in the file") || m.started() != before {
 			t.Errorf("exit code %d, %d experiments were started\n%s%s", code, m.started()-before, said, out)
 		}
 		v := m.sweepOf("tiny")

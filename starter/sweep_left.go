@@ -92,7 +92,7 @@ func (a *app) addLeftOut(ctx context.Context, c client.Client, v *sweepView) {
 	}
 	var err error
 	if v.LeftOut, err = a.leftOut(ctx, c, v.Name, present); err != nil {
-		a.say("cells that are not in the file any more cannot be looked for: %v", err)
+		a.say("cannot look up cells that are no longer in the file: %v", err)
 	}
 }
 
@@ -113,7 +113,7 @@ func (v sweepView) leftOutLines(w io.Writer) {
 	if len(v.LeftOut) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "%d not in the file any more; finished work is kept, and counts again once their arms and seeds are back in the file:\n", len(v.LeftOut))
+	fmt.Fprintf(w, "%d no longer in the file; their results are kept and count again once their arms and seeds return:\n", len(v.LeftOut))
 	for i, c := range v.LeftOut {
 		if i == failuresShown {
 			fmt.Fprintf(w, "  and %d more; -o json lists them all\n", len(v.LeftOut)-failuresShown)

@@ -197,7 +197,7 @@ func (a *app) storedPlan(ctx context.Context, name, digest string) (experiment.S
 }
 
 func noSweep(name string) error {
-	return fail(exitNotFound, "no sweep is called %s; start one with: starter sweep start FILE", name)
+	return fail(exitNotFound, "sweep %s not found; start one with: starter sweep start FILE", name)
 }
 
 // updateSweep sends an update and waits for its answer.

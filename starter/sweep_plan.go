@@ -44,10 +44,10 @@ func (a *app) sweepPlanCmd() *cobra.Command {
 	var done bool
 	c := &cobra.Command{
 		Use:   "plan FILE",
-		Short: "Show a sweep's cells, what they share, and what they cost at most",
-		Long: `Reads a sweep file and shows its cells, how many of their steps are shared, and
-bounds on trainings, model calls and cost. Sharing may turn out to be more than
-shown, when two designers propose the same curriculum; never less.`,
+		Short: "Show a sweep's cells, shared steps and maximum cost",
+		Long: `Reads a sweep file and shows its cells, how many steps they share, and upper bounds
+on trainings, model calls and cost. Cells may share more than shown, if two designers
+propose the same curriculum, but never less.`,
 		Example:           "  starter sweep plan examples/ablation-demo.yaml\n  starter sweep plan examples/ablation-demo.yaml --done",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: yamlFiles,
@@ -66,7 +66,7 @@ shown, when two designers propose the same curriculum; never less.`,
 			return a.emit(p, func(w io.Writer) error { return p.table(w) })
 		},
 	}
-	c.Flags().BoolVar(&done, "done", false, "look into the artifact store for steps that are done already")
+	c.Flags().BoolVar(&done, "done", false, "check the artifact store for completed steps")
 	return c
 }
 

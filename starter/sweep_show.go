@@ -21,10 +21,10 @@ func (a *app) sweepShowCmd() *cobra.Command {
 	var cells bool
 	c := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show how a sweep stands: wanted = done + running + waiting + failed",
-		Long: `Shows the sum of a sweep's cells, a line for each arm, and what failed and why.
-Cells that an earlier file had and the present one has not are listed apart.
--o json has all cells, -o jsonl one cell a line.`,
+		Short: "Show the state of a sweep: wanted = done + running + waiting + failed",
+		Long: `Shows the totals of a sweep, one line per arm, and what failed and why. Cells that
+are no longer in the sweep file are listed separately. -o json prints all cells,
+-o jsonl one cell per line.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.sweepNames,
 		Annotations:       map[string]string{knowsJSONL: ""},
@@ -181,7 +181,7 @@ func (a *app) sweepWatchCmd() *cobra.Command {
 func (a *app) concludeSweep(ctx context.Context, name, again string) error {
 	v, err := a.followSweep(ctx, name)
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
-		a.say("no longer following; the sweep is not lost. Go on with:\n  %s", again)
+		a.say("no longer following; the sweep continues. To follow it again:\n  %s", again)
 		return &codedError{exitInterrupted, context.Canceled}
 	}
 	if err != nil {

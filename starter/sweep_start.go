@@ -27,10 +27,10 @@ func (a *app) sweepStartCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "start FILE",
 		Short: "Start a sweep and follow it",
-		Long: `Starts the sweep of a file and follows it. The name in the file is its identity:
-starting the same file again re-attaches; an extended file runs only what is new;
-a file that changes a cell is refused with the difference. Cells that have run
-before, alone or in an ended sweep, are adopted. Ctrl-C stops following only.`,
+		Long: `Starts the sweep in a file and follows it. The name in the file is its identity:
+starting the same file again re-attaches; an extended file runs only the new cells;
+a file that changes a cell is refused, with the difference. Cells that ran before,
+alone or in an ended sweep, are adopted. Ctrl-C stops following, not the sweep.`,
 		Example:           "  starter sweep start examples/sweep-demo.yaml --dev\n  starter sweep start examples/paper-sweep.yaml --detach",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: yamlFiles,
@@ -48,7 +48,7 @@ before, alone or in an ended sweep, are adopted. Ctrl-C stops following only.`,
 	}
 	c.Flags().BoolVar(&dev, "dev", false, "start services on this machine for as long as this runs")
 	c.Flags().BoolVar(&keep, "keep", false, "like --dev, but leave the services running")
-	c.Flags().BoolVar(&detach, "detach", false, "start only; do not follow")
+	c.Flags().BoolVar(&detach, "detach", false, "start without following")
 	p.register(c.Flags())
 	return c
 }

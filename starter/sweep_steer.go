@@ -20,25 +20,25 @@ type steering struct {
 
 var steerings = []steering{
 	{
-		verb: workflows.VerbPause, short: "Pause a sweep: running steps finish, nothing begins",
+		verb: workflows.VerbPause, short: "Pause a sweep after its running steps",
 		states: []string{workflows.StatePaused},
-		long:   "Starts no cell any more, and has those under way pause after the step they are at.",
+		long:   "Starts no more cells; running cells pause after their current step.",
 	},
 	{
 		verb: workflows.VerbResume, short: "Resume a paused sweep",
 		states: []string{workflows.StateRunning, workflows.StateAttention, workflows.StateWaiting},
-		long:   "Resumes a paused sweep: its cells go on as places become free.",
+		long:   "Resumes a paused sweep; its cells continue as slots become free.",
 	},
 	{
-		verb: workflows.VerbStop, short: "Stop a sweep: what runs finishes, nothing else starts",
+		verb: workflows.VerbStop, short: "Stop a sweep after its running experiments",
 		states: []string{workflows.StateStopping, workflows.StateStopped},
-		long: `Lets the experiments that run finish, and starts no other. Those that are paused or
-need attention end with what they have. Starting the file again goes on.`,
+		long: `Lets running experiments finish and starts no others. Experiments that are paused or
+need attention end with their results so far. Starting the file again resumes.`,
 	},
 	{
 		verb: workflows.VerbCancel, short: "Cancel a sweep and wait until its work has stopped", waits: true,
 		states: []string{workflows.StateCancelling, workflows.StateCancelled},
-		long:   "Ends all experiments of the sweep, and returns when none is left. What is done is kept.",
+		long:   "Cancels all experiments of the sweep and returns once they have ended. Completed steps are kept.",
 	},
 }
 
@@ -52,7 +52,7 @@ func (a *app) sweepSteerCmd(s steering) *cobra.Command {
 			return a.steerSweep(c.Context(), s, args[0], reason)
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "`WHY`, kept with the sweep and its experiments")
+	c.Flags().StringVar(&reason, "reason", "", "`REASON`, kept in the log of the sweep and its experiments")
 	return c
 }
 
@@ -91,10 +91,10 @@ func (a *app) sweepRetryCmd() *cobra.Command {
 	var r workflows.SweepRetry
 	c := &cobra.Command{
 		Use:   "retry NAME [CELL...]",
-		Short: "Have failed cells of a sweep try again",
-		Long: `Has cells try again: those that are named, or with --failed all that failed or need
-attention, and nothing else. Steps that are done are not done again. If there is
-nothing to retry the command says so and fails.`,
+		Short: "Retry failed cells of a sweep",
+		Long: `Retries the named cells, or with --failed all cells that failed or need attention.
+Completed steps are reused. If there is nothing to retry, the command fails and
+says so.`,
 		Example:           "  starter sweep retry sweep-demo --failed\n  starter sweep retry sweep-demo sweep-demo-fixed-s1",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.sweepNames,
@@ -107,7 +107,7 @@ nothing to retry the command says so and fails.`,
 		},
 	}
 	c.Flags().BoolVar(&r.Failed, "failed", false, "all cells that failed or need attention")
-	c.Flags().StringVar(&r.Reason, "reason", "", "`WHY`, kept with the sweep and its experiments")
+	c.Flags().StringVar(&r.Reason, "reason", "", "`REASON`, kept in the log of the sweep and its experiments")
 	return c
 }
 

@@ -27,7 +27,7 @@ func (a *app) tagCmd() *cobra.Command {
 	var remove bool
 	c := &cobra.Command{
 		Use:   "tag NAME [TAG...]",
-		Short: "Give an experiment tags to be found by; without tags, show them",
+		Short: "Tag an experiment; without tags, show its tags",
 		Example: `  starter tag demo paper figure=3
   starter tag demo --remove figure=3
   starter list --tag paper`,
@@ -152,7 +152,7 @@ type remark = experiment.DiaryEntry
 func (a *app) noteCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:         "note NAME [TEXT]",
-		Short:       "Write a note about an experiment; without a text, show the notes",
+		Short:       "Add a note to an experiment; without text, show the notes",
 		Annotations: map[string]string{knowsJSONL: ""},
 		Example: `  starter note demo "round 1 was trained while another job held the GPU"
   starter note demo`,

@@ -11,7 +11,7 @@ import (
 func (a *app) transcriptCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "transcript",
-		Short: "Show designer prompts, replies and how they were parsed",
+		Short: "Show designer prompts, replies and parsing",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -24,11 +24,11 @@ func (a *app) transcriptShowCmd() *cobra.Command {
 	var part report.Part
 	c := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show a design in full: evidence, prompt, replies, how they were read, what is used",
-		Long: `Shows all of one design: the sections that the designer was shown, the prompt,
-every reply with how it was read, what was asked for and what is used, tokens,
-money and time, and who answered. -o json prints the transcript as it is stored,
-with requests and responses byte for byte.`,
+		Short: "Show one design in full: evidence, prompt, replies, parsing and result",
+		Long: `Shows one design in full: the sections in the designer's context, the prompt, every
+reply and how it was parsed, the proposed curriculum and the one in use, tokens,
+cost, time and model. -o json prints the stored transcript, with requests and
+responses byte for byte.`,
 		Example:           "  starter transcript show demo --round 1\n  starter transcript show demo --round 1 --attempt 2 --raw",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,

@@ -48,7 +48,7 @@ func (a *app) validateCmd() *cobra.Command {
 	var effective bool
 	c := &cobra.Command{
 		Use:               "validate SPEC",
-		Short:             "Check an experiment file and say what it will run",
+		Short:             "Check an experiment file and show what it will run",
 		Example:           "  starter validate examples/demo.yaml\n  starter validate examples/demo.yaml --effective",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: yamlFiles,

@@ -6,8 +6,8 @@ func (a *app) watchCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch NAME",
 		Short: "Follow an experiment live until it ends",
-		Long: `Follows an experiment until it ends, or until it needs attention: then the cause
-is printed and the exit code is 1. Ctrl-C stops following, not the experiment.`,
+		Long: `Follows an experiment until it ends or needs attention; in that case it prints the
+cause and exits with code 1. Ctrl-C stops following, not the experiment.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.names,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -130,7 +130,7 @@ func work(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error
 		return exitUsage, err
 	}
 	for _, missing := range directory.Missing() {
-		logger.Warn("an endpoint cannot be asked before its key is there", "error", missing)
+		logger.Warn("an endpoint has no key and cannot be called", "error", missing)
 	}
 	if s.haste, err = readHaste(); err != nil {
 		return exitUsage, err
@@ -163,9 +163,9 @@ func work(ctx context.Context, s settings, stdout, stderr io.Writer) (int, error
 	}
 	// Uploads that a killed process began and nobody will finish cost storage.
 	if n, err := store.SweepUploads(ctx, time.Now().Add(-uploadsAfter)); err != nil {
-		logger.Warn("unfinished uploads were not swept", "error", err)
+		logger.Warn("cannot delete unfinished uploads", "error", err)
 	} else if n > 0 {
-		logger.Info("swept unfinished uploads", "count", n)
+		logger.Info("deleted unfinished uploads", "count", n)
 	}
 	if err := s.place(to); err != nil {
 		return exitUsage, err

@@ -212,7 +212,7 @@ func (e *arm) listenWaiting(ctx workflow.Context) {
 			return
 		}
 		if err := e.enter(ctx, state); err != nil {
-			workflow.GetLogger(ctx).Warn("the state was not told", "state", state, "error", err)
+			workflow.GetLogger(ctx).Warn("cannot report the state", "state", state, "error", err)
 		}
 	})
 }

@@ -203,7 +203,7 @@ func CheckFrom(from string, round int, spec experiment.Spec) error {
 	case from == "":
 		return nil
 	case round < 0:
-		return fmt.Errorf("step %q; nothing can be made anew before round 0", from)
+		return fmt.Errorf("step %q; steps before round 0 cannot be rerun", from)
 	case round >= spec.Rounds:
 		steps = nil
 		for _, agents := range spec.Benchmarks.Agents {
@@ -237,7 +237,7 @@ func CheckAmended(old, amended experiment.Spec, rounds int) error {
 		{"the form of the adapter (tuning, lora_rank, lora_targets)", rounds < 2 || adapter(old.Trainer) == adapter(amended.Trainer)},
 	} {
 		if !f.same {
-			errs = append(errs, fmt.Errorf("%s cannot change under a running experiment: what is done would not fit; starter fork makes another one", f.field))
+			errs = append(errs, fmt.Errorf("%s cannot change in a running experiment: it would invalidate completed steps; use starter fork", f.field))
 		}
 	}
 	if amended.Rounds < rounds {

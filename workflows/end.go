@@ -124,6 +124,6 @@ func (e *arm) tellSweep(ctx workflow.Context) {
 	defer cancel()
 	// Waited for: a signal on its way is lost when its sender ends.
 	if err := workflow.SignalExternalWorkflow(ctx, e.sweep, "", SignalCell, cell).Get(ctx, nil); err != nil {
-		workflow.GetLogger(ctx).Info("the sweep was not told", "sweep", e.sweep, "error", err)
+		workflow.GetLogger(ctx).Info("cannot notify the sweep", "sweep", e.sweep, "error", err)
 	}
 }

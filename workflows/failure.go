@@ -122,7 +122,7 @@ func (f Failure) Sentence(name string, rounds int) string {
 		text += " (log: " + strings.Join(tail, " | ") + ")"
 	}
 	if f.Job != nil {
-		text += "; its job keeps running, and a retry goes on watching it"
+		text += "; its job keeps running, and a retry resumes watching it"
 	}
 	text += "; " + f.remedy(name) + ", then starter retry " + name
 	if f.Skippable {
@@ -154,11 +154,11 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 // remedies are what to do about each kind of failure; %[1]s is the experiment.
 var remedies = map[string]string{
-	activities.KindBadInput: "change what it asks for with starter retry %[1]s --set FIELD=VALUE or mend what it needs",
+	activities.KindBadInput: "change the request with starter retry %[1]s --set FIELD=VALUE, or fix what it needs",
 	activities.KindCorrupt:  "set the damaged artifact aside with starter artifacts verify %[1]s --repair",
 	activities.KindMissing:  "restore what is lost, or have it made again",
-	activities.KindModel:    "mend the model's endpoint, its name or the key that the worker has for it",
-	activities.KindJob:      "mend what it names: the log is that of starter logs %[1]s --step train; starter retry %[1]s --set FIELD=VALUE changes settings",
+	activities.KindModel:    "fix the model's endpoint, its name or the worker's key for it",
+	activities.KindJob:      "fix the cause that it names: see the log with starter logs %[1]s --step train; change settings with starter retry %[1]s --set FIELD=VALUE",
 	activities.KindServe:    "change how the model is served, in the section serve or on the worker",
 	activities.KindOutage:   "bring the service back, or change where it is",
 	activities.KindStopping: "start a worker that stays",
@@ -172,5 +172,5 @@ func (f Failure) remedy(name string) string {
 		}
 		return r
 	}
-	return "mend the cause"
+	return "fix the cause"
 }

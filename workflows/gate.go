@@ -40,6 +40,6 @@ func tell(ctx workflow.Context, h Held) {
 		return
 	}
 	if err := workflow.SignalExternalWorkflow(ctx, parent.ID, parent.RunID, SignalHeld, h).Get(ctx, nil); err != nil {
-		workflow.GetLogger(ctx).Info("the experiment was not told of a pause", "error", err)
+		workflow.GetLogger(ctx).Info("cannot notify the experiment of the pause", "error", err)
 	}
 }

@@ -148,7 +148,7 @@ func TestAnExperimentWithoutAUsableDesignIsNotJustDone(t *testing.T) {
 			if status.State != c.state || s.states[len(s.states)-1] != c.state {
 				t.Errorf("state %q, report of %q; want %q", status.State, s.states[len(s.states)-1], c.state)
 			}
-			if said := strings.Contains(status.Line(), "no design could be used"); said != (c.state == workflows.StateUndesigned) {
+			if said := strings.Contains(status.Line(), "no design was usable"); said != (c.state == workflows.StateUndesigned) {
 				t.Errorf("it says %q", status.Line())
 			}
 		})

@@ -173,7 +173,7 @@ func (s Status) undesigned() string {
 
 // Undesigned says what is wrong with an experiment in StateUndesigned, and what to do.
 func Undesigned(name string) string {
-	return fmt.Sprintf("no design could be used: round 0's curriculum stayed to the end; starter transcript show %[1]s says why; mend the designer, then starter retry %[1]s", name)
+	return fmt.Sprintf("no design was usable, so round 0's curriculum was kept to the end; see starter transcript show %[1]s for the reason, fix the designer, then run starter retry %[1]s", name)
 }
 
 // Fallback is the outcome of a design of which nothing could be used.

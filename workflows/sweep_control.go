@@ -274,7 +274,7 @@ func (s *sweepRun) extend(ctx workflow.Context) {
 	}
 	s.reindex()
 	if err := workflow.UpsertMemo(ctx, map[string]any{MemoPlan: x.Plan}); err != nil {
-		workflow.GetLogger(ctx).Warn("the plan of the extended sweep was not told", "error", err)
+		workflow.GetLogger(ctx).Warn("cannot report the plan of the extended sweep", "error", err)
 	}
 	if moved {
 		s.deadline(ctx)

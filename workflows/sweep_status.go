@@ -89,7 +89,7 @@ func (s *sweepRun) show(ctx workflow.Context) {
 	if state := s.stateWord(); state != s.shown {
 		s.shown = state
 		if err := workflow.UpsertTypedSearchAttributes(ctx, AttrState.ValueSet(state)); err != nil {
-			workflow.GetLogger(ctx).Warn("the state of the sweep was not told", "error", err)
+			workflow.GetLogger(ctx).Warn("cannot report the sweep's state", "error", err)
 		}
 	}
 }

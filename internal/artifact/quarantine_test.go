@@ -77,7 +77,7 @@ func TestNothingIsSweptOnDoubtfulEvidence(t *testing.T) {
 			before := store.Keys("")
 			s := artifact.Steps{Store: &relisting{Memory: store, change: c.change}}
 			_, err := s.Sweep(t.Context(), artifact.SweepOptions{Older: day, Referenced: nothing})
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "nothing was swept") {
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "nothing was deleted") {
 				t.Errorf("got %v; want an error with %q", err, c.want)
 			}
 			if after := store.Keys(""); !slices.Equal(before, after) {
@@ -111,7 +111,7 @@ func TestNothingIsSweptWhileAManifestCannotBeRead(t *testing.T) {
 			store.Age(2 * day)
 			before := store.Keys("")
 			_, err := over(store).Sweep(t.Context(), artifact.SweepOptions{Older: day, Referenced: nothing})
-			if err == nil || name == "torn" && !strings.Contains(err.Error(), "nothing was swept, since 1 manifests cannot be read: "+train.Kind+"/"+train.Key) {
+			if err == nil || name == "torn" && !strings.Contains(err.Error(), "nothing was deleted: 1 manifests cannot be read: "+train.Kind+"/"+train.Key) {
 				t.Errorf("got %v; want it to name the manifest", err)
 			}
 			if after := store.Keys(""); !slices.Equal(before, after) {

@@ -88,7 +88,7 @@ type UnreadableError struct{ Steps []string }
 
 // Error says what to do.
 func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("nothing was swept, since %d manifests cannot be read: %s; restore them, or set them aside with `starter artifacts verify --repair`",
+	return fmt.Sprintf("nothing was deleted: %d manifests cannot be read: %s; restore them, or set them aside with `starter artifacts verify --repair`",
 		len(e.Steps), strings.Join(e.Steps, ", "))
 }
 

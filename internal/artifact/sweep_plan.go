@@ -89,11 +89,11 @@ func (b *broom) manifestOf(ctx context.Context, p pile) (Manifest, bool, error) 
 	case errors.Is(err, ErrNotFound) && !listed:
 		return Manifest{}, false, nil
 	case errors.Is(err, ErrNotFound):
-		return Manifest{}, false, fmt.Errorf("%s is listed and cannot be read: it went just now, or the listing is wrong; nothing was swept", manifestKey(p.id))
+		return Manifest{}, false, fmt.Errorf("%s is listed and cannot be read: it went just now, or the listing is wrong; nothing was deleted", manifestKey(p.id))
 	case err != nil:
 		return Manifest{}, false, err
 	case !listed:
-		return Manifest{}, false, fmt.Errorf("%s can be read and is not listed: it came just now, or the listing is wrong; nothing was swept", manifestKey(p.id))
+		return Manifest{}, false, fmt.Errorf("%s can be read and is not listed: it came just now, or the listing is wrong; nothing was deleted", manifestKey(p.id))
 	}
 	m, err := decodeManifest(p.id, body)
 	return m, err == nil, err
@@ -119,7 +119,7 @@ func (b *broom) listTwice(ctx context.Context, prefix string) ([]Object, error) 
 	}
 	first, second = of(first), of(second)
 	if key, differs := difference(first, second, b.out.Before); differs {
-		return nil, fmt.Errorf("two listings of %s disagree about %s: it changed meanwhile, or the store's listings cannot be trusted; nothing was swept", prefix, key)
+		return nil, fmt.Errorf("two listings of %s disagree about %s: it changed meanwhile, or the store's listings cannot be trusted; nothing was deleted", prefix, key)
 	}
 	return second, nil
 }

@@ -57,14 +57,14 @@ func (d *decoder) checkAsked(kind designer.Kind, spec experiment.Spec) {
 	}
 	if kind.Asks && kind.Name != "openai" && !spec.Trainer.TrainsModel() {
 		d.Add(d.at("designer.kind"), "designer.kind",
-			"found %s, which asks the policy that is trained, and trainer.kind is embedded; want openai or a rule: the embedded policy is no language model and cannot be asked", kind.Name)
+			"found %s, which asks the policy in training, but trainer.kind is embedded; want openai or a rule: the embedded policy is not a language model", kind.Name)
 	}
 	if !kind.Serves {
 		return
 	}
 	for _, key := range namingSettings {
 		if at := strict.Join("designer", key); d.given[at].Value != nil {
-			d.Add(d.at(at), at, "found a setting that kind %s does not read; want it only with kind openai: the section serve says how the model comes to answer", kind.Name)
+			d.Add(d.at(at), at, "found a setting that kind %s does not read; want it only with kind openai: the section serve says how the model is served", kind.Name)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (d *decoder) checkServe(spec *experiment.Spec) {
 		d.Add(d.at("serve.load"), "serve.load", "found true with tuning %s; want lora: only adapters can be loaded into a server that runs", spec.Trainer.Recipe.Tuning)
 	}
 	if s.Kind == "sglang" && !spec.Trainer.Recipe.Chat && d.sound("trainer.recipe.chat") {
-		d.Add(d.at("trainer.recipe.chat"), "trainer.recipe.chat", "found false with serve.kind sglang, which would ask in the model's chat template; want vllm, which passes prompts on as they are")
+		d.Add(d.at("trainer.recipe.chat"), "trainer.recipe.chat", "found false with serve.kind sglang, which would ask in the model's chat template; want vllm, which passes prompts on unchanged")
 	}
 	if need := designer.Longest(*spec); cmp.Or(s.Context, need) < need &&
 		d.sound("serve.context", "ask.max_tokens", "trainer.recipe.max_prompt_tokens", "designer.kind", "designer.max_tokens") {
@@ -68,7 +68,7 @@ func (d *decoder) checkIdleServe(s *experiment.ServeSpec) {
 func (d *decoder) checkExternal(s *experiment.ServeSpec) {
 	switch {
 	case s.Endpoint == "" && d.sound("serve.endpoint"):
-		d.Add(d.at("serve.kind"), "serve.endpoint", "found nothing; want the server that you run: a name in the worker's endpoints file, or its base URL")
+		d.Add(d.at("serve.kind"), "serve.endpoint", "found nothing; want an external server: a name in the worker's endpoints file, or its base URL")
 	case s.Endpoint != "" && !endpointName.MatchString(s.Endpoint):
 		if err := plainURL(s.Endpoint); err != nil {
 			d.Add(d.at("serve.endpoint"), "serve.endpoint", "%v; want an http or https URL, or a name in the worker's endpoints file", err)

@@ -141,12 +141,12 @@ f.yaml:21:35: job.env[3]: found the variable "HF_TOKEN" with what looks like a s
 f.yaml:21:55: job.env[4]: found the variable "URL" with what looks like a secret; want no secrets in files: set them where the training runs
 f.yaml:21:86: job.env[6]: found the variable B a second time; want it once
 f.yaml:22:39: job.command[3]: found the flag "--api-key"; want no secrets in files: set them where the training runs
-f.yaml:24:9: serve.endpoint: found nothing; want the server that you run: a name in the worker's endpoints file, or its base URL
+f.yaml:24:9: serve.endpoint: found nothing; want an external server: a name in the worker's endpoints file, or its base URL
 f.yaml:25:9: serve.args: found a setting that kind external does not read; want it only with kind vllm or sglang
 f.yaml:26:9: serve.folder: found load: true and folder ""; want both or neither: the server finds the checkpoints in that folder
 f.yaml:27:19: ask.max_tokens: found "many"; want a whole number from 1 to 1000000
-f.yaml:28:37: designer.endpoint: found a setting that kind trained does not read; want it only with kind openai: the section serve says how the model comes to answer
-f.yaml:28:49: designer.model: found a setting that kind trained does not read; want it only with kind openai: the section serve says how the model comes to answer`)
+f.yaml:28:37: designer.endpoint: found a setting that kind trained does not read; want it only with kind openai: the section serve says how the model is served
+f.yaml:28:49: designer.model: found a setting that kind trained does not read; want it only with kind openai: the section serve says how the model is served`)
 }
 
 func TestSettingsOfALanguageModelAreRefused(t *testing.T) {
@@ -183,7 +183,7 @@ f.yaml:4:6: job: found settings that trainer.kind embedded does not read; want t
 		{"money for a server of one's own", []string{"ask.cost_budget=1"}, "--set ask.cost_budget=1: found 1 with a server that is not named in the worker's endpoints file and so has no prices; want token_budget, or serve.kind external with such a name"},
 		{"a GPU that no job takes", []string{"job.gpus=0", "trainer.recipe.trl.device=cuda"}, "--set job.gpus=0: found 0 with trainer.recipe.trl.device cuda; want at least 1, or device auto or cpu"},
 		{"too little context", []string{"serve.context=9215"}, "--set serve.context=9215: found 9215; want at least 9216: max_prompt_tokens + ask.max_tokens is 9216, and a designer that is served takes 8192 for its prompt and designer.max_tokens"},
-		{"plain prompts to a server that knows none", []string{"serve.kind=sglang", "trainer.recipe.chat=false"}, "--set trainer.recipe.chat=false: found false with serve.kind sglang, which would ask in the model's chat template; want vllm, which passes prompts on as they are"},
+		{"plain prompts to a server that knows none", []string{"serve.kind=sglang", "trainer.recipe.chat=false"}, "--set trainer.recipe.chat=false: found false with serve.kind sglang, which would ask in the model's chat template; want vllm, which passes prompts on unchanged"},
 		{"a whole model that is loaded", []string{"serve={kind: external, endpoint: lab, load: true, folder: /f}", "trainer.recipe.tuning=full"}, "--set serve={kind: external, endpoint: lab, load: true, folder: /f}: serve.load: found true with tuning full; want lora: only adapters can be loaded into a server that runs"},
 		{"a digest of another kind", []string{"trainer.model.sha256=abc"}, `--set trainer.model.sha256=abc: found "abc"; want 64 lower-case hex digits`},
 		{"trl beside verl", []string{verl, "trainer.recipe.trl.vllm='off'"}, "--set trainer.recipe.trl.vllm='off': trainer.recipe.trl: found settings of trl beside kind verl; want verl"},

@@ -47,8 +47,8 @@ type RecipeSpec struct {
 	Checkpointed bool    `json:"gradient_checkpointing" yaml:"gradient_checkpointing" default:"true" doc:"Recompute activations in the backward pass: about a third more time for much less memory."`
 	Keep         int     `json:"keep_checkpoints" yaml:"keep_checkpoints" default:"2" min:"0" doc:"Newest checkpoints that stay while a round trains; 0 keeps all."`
 
-	TRL  *TRLSpec  `json:"trl,omitempty" yaml:"trl" doc:"Settings of trl alone."`
-	Verl *VerlSpec `json:"verl,omitempty" yaml:"verl" doc:"Settings of verl alone."`
+	TRL  *TRLSpec  `json:"trl,omitempty" yaml:"trl" doc:"Settings for trl only."`
+	Verl *VerlSpec `json:"verl,omitempty" yaml:"verl" doc:"Settings for verl only."`
 }
 
 // TRLSpec has the settings of trl alone.
@@ -86,7 +86,7 @@ type JobSpec struct {
 	Backend string   `json:"backend" yaml:"backend" required:"true" enum:"process|slurm|ray|kubernetes|command" doc:"Who starts the training: process on the worker's own machine, slurm, ray, kubernetes, or commands of yours (docs/backends.md)."`
 	Command []string `json:"command" yaml:"command" default:"python,-m,floe_trainer" min:"1" repeats:"true" doc:"Argument vector of the trainer where it runs (docs/jobs.md)."`
 	Referee []string `json:"referee" yaml:"referee" default:"starter,score" min:"1" repeats:"true" doc:"Argument vector of the referee, as the trainer starts it."`
-	Files   string   `json:"files,omitempty" yaml:"files" enum:"folder|store" doc:"Where the job's files are: folder is one that worker and job see under the same path, store the artifact store. When absent, store for ray and kubernetes, folder for the others."`
+	Files   string   `json:"files,omitempty" yaml:"files" enum:"folder|store" doc:"Where the job's files are: folder is a directory that worker and job share under the same path, store is the artifact store. When absent, store for ray and kubernetes, folder for the others."`
 	Folder  string   `json:"folder,omitempty" yaml:"folder" pattern:"^/" want:"an absolute path" doc:"Folder of the jobs' directories where they run; the worker's own (--folder) when absent."`
 	GPUs    int      `json:"gpus" yaml:"gpus" default:"1" min:"0" max:"1024" doc:"GPUs that a training takes."`
 	CPUs    int      `json:"cpus" yaml:"cpus" default:"0" min:"0" max:"4096" doc:"CPU cores that a training takes; 0 leaves it to the back end."`
@@ -94,8 +94,8 @@ type JobSpec struct {
 	Wall    int      `json:"wall_minutes" yaml:"wall_minutes" default:"0" min:"0" max:"525600" doc:"Longest time of one attempt, after which the next one goes on from its checkpoint; 0 is no limit."`
 	Grace   int      `json:"grace_seconds" yaml:"grace_seconds" default:"600" min:"1" max:"86400" doc:"Time that a training gets to save when it is stopped; more than one step takes."`
 	Hang    float64  `json:"hang_minutes" yaml:"hang_minutes" default:"30" min:"0.01" max:"10080" doc:"Time without progress, and of three steps at least, after which an attempt counts as hanging and is ended."`
-	Resumes int      `json:"resumes" yaml:"resumes" default:"20" min:"0" max:"10000" doc:"Interruptions in a row, such as preemptions, that may pass without a new checkpoint before the experiment needs attention."`
-	Hours   float64  `json:"hours" yaml:"hours" default:"0" min:"0" max:"10000" doc:"Hours that you expect one round's training to take: plan and validate reckon GPU-hours with it; 0 says nothing."`
+	Resumes int      `json:"resumes" yaml:"resumes" default:"20" min:"0" max:"10000" doc:"Interruptions in a row, such as preemptions, without a new checkpoint before the experiment needs attention."`
+	Hours   float64  `json:"hours" yaml:"hours" default:"0" min:"0" max:"10000" doc:"Expected hours of one round's training, from which plan and validate estimate GPU-hours; 0 is unknown."`
 	Env     []string `json:"env,omitempty" yaml:"env" doc:"More variables for the training, NAME=value. No secrets: back ends show them."`
 
 	Slurm      *SlurmSpec      `json:"slurm,omitempty" yaml:"slurm" doc:"Settings of slurm."`
@@ -146,7 +146,7 @@ type CommandsSpec struct {
 	Status    []string `json:"status" yaml:"status" required:"true" min:"1" repeats:"true" doc:"Prints the state of {id}."`
 	Stop      []string `json:"stop" yaml:"stop" required:"true" min:"1" repeats:"true" doc:"Ends {id}."`
 	Logs      []string `json:"logs,omitempty" yaml:"logs" min:"1" repeats:"true" doc:"Prints all that {id} printed."`
-	Ask       []string `json:"ask,omitempty" yaml:"ask" min:"1" repeats:"true" doc:"Asks {id} to save and end; without it, only the file stop.requested does."`
+	Ask       []string `json:"ask,omitempty" yaml:"ask" min:"1" repeats:"true" doc:"Asks {id} to save and stop; without it, only the file stop.requested does."`
 	Find      []string `json:"find,omitempty" yaml:"find" min:"1" repeats:"true" doc:"Prints the id of the job {name}, or nothing."`
 	StateForm string   `json:"state_form,omitempty" yaml:"state_form" doc:"Regular expression with the group state, and name, exit and reason if there are any, for what status prints. A job of another name than the attempt's is not ours."`
 	States    []string `json:"states" yaml:"states" required:"true" min:"1" doc:"What states mean, such as QUEUED=pending: pending, running, ended, preempted or lost."`
@@ -168,7 +168,7 @@ type ServeSpec struct {
 	Adapters  int      `json:"adapters" yaml:"adapters" default:"4" min:"1" max:"512" doc:"Checkpoints loaded at one time beside the base model, under tuning lora."`
 	Reasoning string   `json:"reasoning,omitempty" yaml:"reasoning" doc:"The server's parser of what a model thinks, such as qwen3."`
 	Sleep     bool     `json:"sleep" yaml:"sleep" default:"false" doc:"With one device, a server in the way of another sleeps instead of ending, its weights in main memory: for base model and whole checkpoints in turn. Needs a GPU."`
-	Idle      int      `json:"idle_minutes" yaml:"idle_minutes" default:"10" min:"0" max:"10080" doc:"How long an idle server stays."`
+	Idle      int      `json:"idle_minutes" yaml:"idle_minutes" default:"10" min:"0" max:"10080" doc:"How long an idle server keeps running."`
 	Start     int      `json:"start_minutes" yaml:"start_minutes" default:"20" min:"1" max:"1440" doc:"Longest start of a server."`
 
 	Endpoint string `json:"endpoint,omitempty" yaml:"endpoint" doc:"For external: a name in the worker's endpoints file, or the base URL of an OpenAI-compatible server."`

@@ -29,11 +29,11 @@ type Spec struct {
 	Trainer     TrainerSpec    `json:"trainer" yaml:"trainer" doc:"Who trains the policy."`
 	Designer    DesignerSpec   `json:"designer" yaml:"designer" doc:"Who proposes the next curriculum."`
 	Job         *JobSpec       `json:"job,omitempty" yaml:"job" doc:"Where a language model is trained; only with trainer.kind trl or verl."`
-	Serve       *ServeSpec     `json:"serve,omitempty" yaml:"serve" doc:"How a trained model comes to answer; only with trainer.kind trl or verl."`
+	Serve       *ServeSpec     `json:"serve,omitempty" yaml:"serve" doc:"How a trained model is served; only with trainer.kind trl or verl."`
 	Ask         *AskSpec       `json:"ask,omitempty" yaml:"ask" doc:"How a trained model is asked tasks; only with trainer.kind trl or verl."`
 	Benchmarks  BenchmarkSpec  `json:"benchmarks" yaml:"benchmarks" doc:"Held-out sets with more agents, scored after the last round."`
 	Limits      LimitsSpec     `json:"limits" yaml:"limits" doc:"Bounds on time and money."`
-	Share       *bool          `json:"share,omitempty" yaml:"share" doc:"Whether steps that others have done are taken over, and this one's may be; true when absent."`
+	Share       *bool          `json:"share,omitempty" yaml:"share" doc:"Whether to reuse steps of other experiments and let them reuse this one's; true when absent."`
 }
 
 // Shares says whether equal steps of other experiments count as done for this

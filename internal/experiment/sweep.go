@@ -12,10 +12,10 @@ type SweepFile struct {
 	Arms     []SweepSettings `yaml:"arms" doc:"Arms by name; each says the fields in which it differs from the base, nested or with dotted keys."`
 	Matrix   []SweepSettings `yaml:"matrix" doc:"Fields with a list of values each; every combination is an arm, and all arms above are crossed with it."`
 	Include  []SweepSettings `yaml:"include" doc:"Further arms that are not crossed with the matrix: a list of {arm, seeds, set}."`
-	Exclude  []SweepSettings `yaml:"exclude" doc:"Cells to leave out: a list of {arm, seed, FIELD}, each with what it must be; an entry leaves out the cells of which all it says is true."`
+	Exclude  []SweepSettings `yaml:"exclude" doc:"Cells to leave out: a list of {arm, seed, FIELD} with values; an entry leaves out the cells that match all of them."`
 	Baseline string          `yaml:"baseline" doc:"The arm that the others are compared with; the first when absent."`
 	Limits   SweepLimits     `yaml:"limits" doc:"Bounds on the whole sweep."`
-	Stop     SweepStop       `yaml:"stop" doc:"When an arm is given up."`
+	Stop     SweepStop       `yaml:"stop" doc:"When to stop an arm."`
 }
 
 // SweepBase marks the field with what all cells have in common, an experiment.
@@ -33,12 +33,12 @@ type SweepLimits struct {
 	Cost       float64 `json:"cost" yaml:"cost" default:"0" min:"0" max:"1000000000" doc:"Most that trainings and designer calls may cost by the prices below; 0 for no bound."`
 	PriceJob   float64 `json:"price_job" yaml:"price_job" default:"0" min:"0" max:"1000000" doc:"Price of one training, in the currency of cost."`
 	PriceCall  float64 `json:"price_call" yaml:"price_call" default:"0" min:"0" max:"1000000" doc:"Price of one designer call, in the currency of cost."`
-	Deadline   string  `json:"deadline,omitempty" yaml:"deadline" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$" want:"a time such as \"2026-12-31T18:00:00Z\", in quotes" doc:"From this time on no cell is started; what runs is finished. RFC 3339."`
+	Deadline   string  `json:"deadline,omitempty" yaml:"deadline" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$" want:"a time such as \"2026-12-31T18:00:00Z\", in quotes" doc:"No cell starts after this time; running cells finish. RFC 3339."`
 }
 
 // SweepStop says when an arm is given up. The rule is ours.
 type SweepStop struct {
-	BelowStart bool    `json:"below_start" yaml:"below_start" default:"false" doc:"Stop an arm whose mean valid rate falls below that of its untrained start: what waits is not started, what runs ends after its round."`
+	BelowStart bool    `json:"below_start" yaml:"below_start" default:"false" doc:"Stop an arm whose mean valid rate falls below that of its untrained start: waiting cells do not start, running cells end after their round."`
 	Margin     float64 `json:"margin" yaml:"margin" default:"0" min:"0" max:"1" doc:"How far below the start it must fall."`
 	AfterRound int     `json:"after_round" yaml:"after_round" default:"0" min:"0" max:"100" doc:"The first round whose validation counts."`
 	Cells      int     `json:"cells" yaml:"cells" default:"1" min:"1" max:"1000" doc:"How many of the arm's cells must have a validation from that round on."`

@@ -61,7 +61,7 @@ const (
 	Pending   State = "pending"   // accepted; waits for a machine
 	Running   State = "running"   // its program runs
 	Ended     State = "ended"     // its program ended, by itself or by a signal
-	Preempted State = "preempted" // its machine was given to somebody else
+	Preempted State = "preempted" // its machine was reassigned
 	Lost      State = "lost"      // gone, and nobody knows how it ended
 )
 

@@ -23,7 +23,7 @@ func Judge(s Status, spec Spec, digest string, files fs.FS, progress func(done, 
 	case !s.State.Final():
 		return Verdict{}, fmt.Errorf("judge %s: it has not ended", s)
 	case s.State == Preempted:
-		return Verdict{Outcome: Interrupted, Reason: reason("its machine was given to another job", s, files)}, nil
+		return Verdict{Outcome: Interrupted, Reason: reason("its machine was reassigned", s, files)}, nil
 	case s.ExitCode != nil && *s.ExitCode != ExitDone:
 		outcome, what := outcomeOf(*s.ExitCode)
 		return Verdict{Outcome: outcome, Reason: reason(fmt.Sprintf("exit code %d: %s", *s.ExitCode, what), s, files)}, nil

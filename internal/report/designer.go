@@ -11,7 +11,7 @@ import (
 var designerPanel = panel{
 	ID:    "designer",
 	Title: "Designer",
-	Lead:  "Who wrote the next curriculum, why, what was asked for and what was used. Asked and used differ where a proposal had to be brought into the legal space.",
+	Lead:  "Who wrote the next curriculum, why, what was proposed (asked) and what was used. The two differ where an illegal proposal was repaired.",
 	Model: designerModel,
 	Empty: "No curriculum has been designed yet.",
 	Template: `{{with .Counts}}<dl class="stats">{{range .}}<div><dt>{{.Name}}</dt><dd>{{.Value}}</dd></div>{{end}}</dl>{{end}}

@@ -21,7 +21,7 @@ func measuresTable(r experiment.Results) *table {
 		return nil
 	}
 	t := &table{
-		Caption: "How the designer behaved: what it asked for, before any repair",
+		Caption: "Designer behaviour: its proposals before any repair",
 		Groups:  []heading{{Left: true}, {}, {Text: "distance to", Span: 2}, {Text: "trend over sizes", Span: len(names)}, {Text: "frontier, %", Span: 2}, {Text: "taken back, of", Span: 2}},
 		Cols:    []heading{leftHeading("after"), {Text: "sizes changed"}, {Text: "last"}, {Text: "round 0"}},
 	}

@@ -118,7 +118,7 @@ func (t *terminal) judgement(d designData) {
 	t.section("Rationale", "")
 	t.wrapped("│ ", "", cmp.Or(d.Rationale, "No reason was given."))
 	if len(d.Repairs) > 0 {
-		t.section("Repairs", "what was asked for, brought into the legal space")
+		t.section("Repairs", "changes that made the proposal legal")
 		for _, repair := range d.Repairs {
 			t.wrapped("! ", yellow, repair)
 		}
@@ -143,7 +143,7 @@ func (t *terminal) measures(tr experiment.Transcript) {
 	if tr.Measures == nil {
 		return
 	}
-	t.section("Behaviour", "of what was asked for, before any repair")
+	t.section("Behaviour", "of the proposal, before any repair")
 	for _, line := range measureLines(*tr.Measures) {
 		t.wrapped("· ", "", line)
 	}

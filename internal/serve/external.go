@@ -103,7 +103,7 @@ func (s *external) Load(ctx context.Context, c Checkpoint) (Served, error) {
 	}
 	_, ok, err := s.admin.find(ctx, c.Name())
 	if err == nil && !ok {
-		err = errors.Join(ErrCannotLoad, &WrongModelError{s.admin.name, c.Name(), "nothing", "the checkpoint " + c.Dir + ", loaded on the server"})
+		err = errors.Join(ErrCannotLoad, &WrongModelError{s.admin.name, c.Name(), "nothing", "the checkpoint " + c.Dir + ", loaded by the server's operator"})
 	}
 	return served, err
 }

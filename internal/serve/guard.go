@@ -147,7 +147,7 @@ func watchServer(server *os.Process, lease *unheld, signals <-chan os.Signal, do
 		case now := <-tick.C:
 			switch {
 			case unheld && left >= endWithin:
-				return exitUnheld, errors.New("the server did not end when it was told to")
+				return exitUnheld, errors.New("the server did not stop when asked to")
 			case unheld:
 				left += guardPoll
 			case lease.tooLong(now):

@@ -100,7 +100,7 @@ func (p *Pool) endUnused(s *server) {
 		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 		defer cancel()
 		if err := p.stop(ctx, s); err != nil {
-			p.settings.Log.Error("an unused server was not stopped", "server", s.name, "error", err)
+			p.settings.Log.Error("cannot stop an idle server", "server", s.name, "error", err)
 		}
 	})
 }
