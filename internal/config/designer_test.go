@@ -22,11 +22,11 @@ func TestDesignersThatCouldNotWorkAreRefused(t *testing.T) {
 		{"a query", "{kind: openai, model: m, endpoint: 'http://host/?key=pw'}", "3:46: designer.endpoint: found a query or fragment in the address; " + orName},
 		{
 			"the trained policy", "{kind: trained}",
-			"3:18: designer.kind: found trained, which asks the policy that is trained, and trainer.kind is embedded; want openai or a rule: the embedded policy is no language model and cannot be asked",
+			"3:18: designer.kind: found trained, which asks the policy in training, but trainer.kind is embedded; want openai or a rule: the embedded policy is not a language model",
 		},
 		{
 			"the base policy", "{kind: base}",
-			"3:18: designer.kind: found base, which asks the policy that is trained, and trainer.kind is embedded; want openai or a rule: the embedded policy is no language model and cannot be asked",
+			"3:18: designer.kind: found base, which asks the policy in training, but trainer.kind is embedded; want openai or a rule: the embedded policy is not a language model",
 		},
 
 		// settings that nobody reads
