@@ -42,14 +42,14 @@ type Journal interface {
 	Add(ctx context.Context, a Answer) error
 }
 
-// Watch is told how asking goes. Each may be nil; none is called concurrently.
+// Watch follows a run of questions. Each may be nil; none is called concurrently.
 type Watch struct {
 	// Answered is told of every answer once it is kept, and once before the first.
 	Answered func(done, total int, t Tally)
 	// Waiting is told of trouble before it is waited out, once for all calls that
 	// meet the same.
 	Waiting func(wait time.Duration, t *endpoint.Trouble)
-	// Noted is told, once each, what asking found out about the endpoint and which
+	// Noted gets, once each, what a call found out about the endpoint and which
 	// settings it does not take.
 	Noted func(sentence string)
 }

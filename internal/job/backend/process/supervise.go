@@ -11,8 +11,10 @@ import (
 	"syscall"
 	"time"
 
+	"floe/internal/disk"
 	"floe/internal/job"
 	"floe/internal/job/backend/internal/attempt"
+	"floe/internal/outage"
 )
 
 const (
@@ -102,8 +104,8 @@ func supervise(rec attempt.Folder) error {
 func persist(write func() error) error {
 	for began := time.Now(); ; time.Sleep(writeEvery) {
 		err := write()
-		if err == nil || time.Since(began) > writeWithin {
-			return err
+		if _, passes := outage.As(disk.Outage("a job's folder", err)); !passes || time.Since(began) > writeWithin {
+			return err // also where the folder is gone: no one will look for it
 		}
 	}
 }
