@@ -10,6 +10,7 @@ import (
 )
 
 func TestASupervisorWaitsForAFullDiskAndNotForAFolderThatIsGone(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		first error
 		calls int
